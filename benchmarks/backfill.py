@@ -26,8 +26,8 @@ from pathlib import Path
 from commands import environment
 from made_transcripts import make
 
-from mdmem.extract.drafts import DraftRules, draw
-from mdmem.transcripts.files import read_file
+from mdmem.sessions.drafts import DraftRules, draw
+from mdmem.sessions.files import read_file
 
 MDMEM = str(Path(sys.executable).with_name("mdmem"))
 

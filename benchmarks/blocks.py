@@ -1,7 +1,7 @@
 """Measure what a block for a prompt holds, and what it costs: `python benchmarks/blocks.py DATA`.
 
 DATA is described in README.md. For each budget: the share of questions with a line of their answer
-in the block, and the mean tokens of the block, with the numbers of `queries/context` as they are,
+in the block, and the mean tokens of the block, with the numbers of `context` as they are,
 and with each of them at other values. The gate is left out here (`gate.py`).
 """
 
@@ -11,12 +11,12 @@ from pathlib import Path
 
 from conversations import Question, ask, index_conversations, read_questions
 
+from mdmem.context import parts
+from mdmem.context import parts as budget
+from mdmem.context.parts import FRAME_TOKENS
 from mdmem.folder.layout import kind_of
 from mdmem.model.prompts import ContextPart
 from mdmem.model.searches import Hit
-from mdmem.queries.context import parts
-from mdmem.queries.context import parts as budget
-from mdmem.queries.context.parts import FRAME_TOKENS
 
 BUDGETS = (375, 500, 1000, 2000)
 FLOORS = (0.3, 0.4, 0.45, 0.5)

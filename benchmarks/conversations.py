@@ -9,11 +9,11 @@ from datetime import date
 from pathlib import Path
 
 from mdmem.folder.layout import kind_of
+from mdmem.index.indexer import FileEntries, SearchIndex
+from mdmem.index.query import Filter, IndexQuery
+from mdmem.index.snapshot import EMPTY_SNAPSHOT
 from mdmem.model import FilePath
 from mdmem.model.searches import Hit
-from mdmem.search.indexer import FileEntries, SearchIndex
-from mdmem.search.query import Filter, IndexQuery
-from mdmem.search.snapshot import EMPTY_SNAPSHOT
 from mdmem.text.document import parse
 from mdmem.text.entries import entries
 

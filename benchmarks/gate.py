@@ -1,4 +1,4 @@
-"""Fit the gate (`mdmem/search/gate.py`): does memory carry a prompt? `python benchmarks/gate.py
+"""Fit the gate (`mdmem/index/gate.py`): does memory carry a prompt? `python benchmarks/gate.py
 DATA UPDATES [--held-out PROMPTS]`.
 
 DATA is described in README.md; UPDATES has a case of knowledge that changes on each line, with its
@@ -24,9 +24,9 @@ from pathlib import Path
 
 from conversations import ask, build_index, index_conversations, read_files, read_questions
 
-from mdmem.search import gate
-from mdmem.search.indexer import SearchIndex
-from mdmem.search.terms import query_terms
+from mdmem.index import gate
+from mdmem.index.indexer import SearchIndex
+from mdmem.text.terms import query_terms
 
 CODING = """
     yes please|ok|sounds good|do it|go ahead and merge|what changed in this file?|make it faster|why does the test fail?|explain this function

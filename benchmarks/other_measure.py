@@ -26,14 +26,14 @@ from pathlib import Path
 from conversations import build_index, read_files
 
 from mdmem.folder.config import LANGUAGES
+from mdmem.index.entry_words import heading_words, words_of_text
+from mdmem.index.indexer import SearchIndex
+from mdmem.index.query import Filter, IndexQuery
 from mdmem.model import FilePath
-from mdmem.search.entry_words import heading_words, words_of_text
-from mdmem.search.indexer import SearchIndex
-from mdmem.search.languages import ENGLISH
-from mdmem.search.query import Filter, IndexQuery
-from mdmem.search.terms import grams, query_terms
 from mdmem.text.document import parse
 from mdmem.text.entries import entries, shown_text
+from mdmem.text.terms import grams, query_terms
+from mdmem.text.word_forms import ENGLISH
 
 K1, B = 1.2, 0.75
 FIRST, DEPTH = 10, 30

@@ -14,12 +14,12 @@ from pathlib import Path
 from conversations import TODAY, Question, build_index, read_files, read_questions
 
 from mdmem.folder.layout import kind_of
+from mdmem.index.indexer import FileEntries, SearchIndex
+from mdmem.index.pooled import pool_indexes
+from mdmem.index.query import Filter, IndexQuery
+from mdmem.index.results import Match, rank_key
+from mdmem.index.snapshot import EMPTY_SNAPSHOT
 from mdmem.model import FilePath
-from mdmem.search.indexer import FileEntries, SearchIndex
-from mdmem.search.pooled import pool_indexes
-from mdmem.search.query import Filter, IndexQuery
-from mdmem.search.results import Match, rank_key
-from mdmem.search.snapshot import EMPTY_SNAPSHOT
 from mdmem.startup.records import replace
 from mdmem.text.document import parse
 from mdmem.text.entries import entries

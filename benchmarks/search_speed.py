@@ -25,14 +25,14 @@ from statistics import median
 
 from made_memory import NAMES, Language, make
 
-from mdmem.catchup import index
 from mdmem.folder.layout import kind_of
+from mdmem.index import catching_up
+from mdmem.index.indexer import FileEntries, SearchIndex
+from mdmem.index.query import Filter, IndexQuery
+from mdmem.index.schema import Lifetime
+from mdmem.index.snapshot import INDEX_NAME, Snapshot
 from mdmem.model import CommitId, FilePath, Source
 from mdmem.model.trail import Origin
-from mdmem.search.indexer import FileEntries, SearchIndex
-from mdmem.search.query import Filter, IndexQuery
-from mdmem.search.schema import Lifetime
-from mdmem.search.snapshot import INDEX_NAME, Snapshot
 from mdmem.text.document import parse
 from mdmem.text.entries import entries
 from mdmem.workspace import open_at
@@ -97,11 +97,11 @@ def read(folder: Path) -> Iterator[FileEntries]:
 def index_of(folder: Path) -> SearchIndex:
     """The index of the files alone."""
     index_folder = folder / INDEX_NAME
-    index = SearchIndex.open(index_folder)
-    if index.count == 0:
-        index = SearchIndex.create(index_folder)
-        index.update(read(folder), (), Snapshot(ORIGIN.commit))
-    return index
+    catching_up = SearchIndex.open(index_folder)
+    if catching_up.count == 0:
+        catching_up = SearchIndex.create(index_folder)
+        catching_up.update(read(folder), (), Snapshot(ORIGIN.commit))
+    return catching_up
 
 
 def reindex(folder: Path) -> SearchIndex:
@@ -117,7 +117,7 @@ def reindex(folder: Path) -> SearchIndex:
                 "commit.gpgsign=false",
             ]
             subprocess.run(["git", *identity, *command], cwd=folder, check=True)
-    return index.rebuild_index(open_at(folder, os.environ), full=True, say=print).index
+    return catching_up.rebuild_index(open_at(folder, os.environ), full=True, say=print).index
 
 
 def ask(index: SearchIndex, queries: Sequence[str], runs: int) -> tuple[float, float]:
@@ -127,7 +127,7 @@ def ask(index: SearchIndex, queries: Sequence[str], runs: int) -> tuple[float, f
         taken = []
         for query in queries:
             begun = time.perf_counter()
-            index.search(IndexQuery(query, SHOWN, Filter(valid_on=TODAY), TODAY))
+            catching_up.search(IndexQuery(query, SHOWN, Filter(valid_on=TODAY), TODAY))
             taken.append(1000 * (time.perf_counter() - begun))
         return sorted(taken)
 
@@ -149,19 +149,19 @@ def report(folder: Path, build: Callable[[Path], SearchIndex], runs: int) -> Non
         sum(text.count("\n#") + text.startswith("#") for text in texts),
     )
     begun = time.perf_counter()
-    index = build(folder)
+    catching_up = build(folder)
     taken = time.perf_counter() - begun
     stored = sum(
         path.stat().st_size for path in folder.rglob(f"{INDEX_NAME}/**/*") if path.is_file()
     )
     print(
-        f"{index.count} entries in {sections} sections, {size / 1e6:.1f} MB; opened or built in"
+        f"{catching_up.count} entries in {sections} sections, {size / 1e6:.1f} MB; opened or built in"
         f" {taken:.1f} s",
         end="",
     )
     print(f", {sections / taken:.0f} sections/s; index {stored / size:.2f} x the text", flush=True)
     for name, queries in (("words", words_of_memory()), ("questions", questions())):
-        middle, slow = ask(index, queries, runs)
+        middle, slow = ask(catching_up, queries, runs)
         print(f"{name:<10} p50 {middle:.2f} ms   p99 {slow:.2f} ms", flush=True)
 
 

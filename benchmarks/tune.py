@@ -24,11 +24,12 @@ from pathlib import Path
 from types import ModuleType
 
 from mdmem.folder.layout import kind_of
+from mdmem.index import entry_words, ranking, schema
+from mdmem.index.indexer import FileEntries, SearchIndex
+from mdmem.index.query import Filter, IndexQuery
+from mdmem.index.snapshot import EMPTY_SNAPSHOT
 from mdmem.model import FilePath
-from mdmem.search import english, entry_words, ranking, schema, terms
-from mdmem.search.indexer import FileEntries, SearchIndex
-from mdmem.search.query import Filter, IndexQuery
-from mdmem.search.snapshot import EMPTY_SNAPSHOT
+from mdmem.text import english, terms
 from mdmem.text.document import parse
 from mdmem.text.entries import entries
 

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 # called by hosts at each prompt, and by git for each merged file: they bypass the command line, so
 # that no wrong argument stops a session or a merge
-_DIRECT_COMMANDS = {"agent-hook": "mdmem.agenthooks", "merge-driver": "mdmem.mergedriver"}
+_DIRECT_COMMANDS = {"agent-hook": "mdmem.agenthooks", "merge-driver": "mdmem.githooks.mergedriver"}
 
 
 def run(at_end: "Callable[[], None] | None" = None) -> None:

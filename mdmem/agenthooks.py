@@ -17,18 +17,18 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from mdmem.catchup import background
-from mdmem.errors import MdmemError, attempt
 from mdmem.events import EventRecorder
 from mdmem.folder import installed
+from mdmem.index import background
 from mdmem.memory import Memory, hosts
 from mdmem.memory.modules import module
 from mdmem.model import Source
+from mdmem.model.errors import MdmemError, attempt
 from mdmem.model.prompts import BuildContext, Purpose
+from mdmem.model.wording import typed
 from mdmem.model.writes import Log, WriteOptions
 from mdmem.startup.records import dataclass
 from mdmem.text import follow_ups
-from mdmem.wording import typed
 
 _ACTOR = "agent-hook"  # of log entries where neither MDMEM_ACTOR nor the settings name one
 _REASON = "kept at a compaction"
@@ -250,7 +250,7 @@ def _messages_before(prompt: str, transcript: str | None) -> tuple[str, ...]:
     if transcript is None or not follow_ups.may_follow(prompt):
         return ()
     with suppress(OSError, MdmemError):  # the prompt alone may do
-        said = module("transcripts.files").recent_prompts(transcript, _MOST_MESSAGES)
+        said = module("sessions.files").recent_prompts(transcript, _MOST_MESSAGES)
         # some clients write the prompt down before they call the hook
         return tuple(said[1:] if said[:1] == [prompt.strip()] else said)
     return ()
@@ -272,7 +272,7 @@ def _before_compaction(memory: Memory, event: HookEvent) -> str:
 
 def _after_compaction(memory: Memory, event: HookEvent) -> str:
     """Log new lines under `Memory:` in the summary, after removing blocks, as one change."""
-    given = module("given")
+    given = module("context.given")
     lines = given.memory_lines(given.strip_blocks(event.summary or ""))
     kept = memory.drop_given(lines, event.session, is_summary=True).kept
     if kept:

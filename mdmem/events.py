@@ -21,8 +21,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from mdmem.errors import MdmemError, StorageProblem
 from mdmem.model import CommitId
+from mdmem.model.errors import MdmemError, StorageProblem
 from mdmem.startup.records import asdict, dataclass, field, replace
 
 EVENTS_NAME, OLDER_EVENTS_NAME = "events.jsonl", "events.1.jsonl"

@@ -10,7 +10,6 @@ from typing import NamedTuple
 
 from workspaces import append
 
-from mdmem.changes.write_policy import Asked
 from mdmem.model import FilePath
 from mdmem.model.writes import (
     Action,
@@ -28,6 +27,7 @@ from mdmem.model.writes import (
     UserEdit,
     WriteOptions,
 )
+from mdmem.review.write_policy import Asked
 
 AGENT = "mcp/x"
 OPTIONS = WriteOptions(actor=AGENT)

@@ -5,11 +5,11 @@ model suggests.
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
-from mdmem.dream.candidates import DreamCandidate
-from mdmem.dream.curated import CuratedFact, CuratedMemory, FileExtent
-from mdmem.dream.policy import Suggestion, leave
 from mdmem.model import FilePath, Source
 from mdmem.model.pipelines import DreamOp
+from mdmem.nights.dream.candidates import DreamCandidate
+from mdmem.nights.dream.curated import CuratedFact, CuratedMemory, FileExtent
+from mdmem.nights.dream.policy import Suggestion, leave
 from mdmem.startup.records import replace
 from mdmem.text.facts import fact_id
 

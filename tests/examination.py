@@ -13,10 +13,10 @@ from conftest import World
 from workspaces import Desk
 from workspaces import desk as make_desk
 
-from mdmem import doctor
-from mdmem.catchup import index
-from mdmem.doctor import Finding, Level
 from mdmem.folder import hook_files
+from mdmem.health import doctor
+from mdmem.health.doctor import Finding, Level
+from mdmem.index import catching_up
 from mdmem.merge import setup
 
 AN_HOUR, TWO_DAYS = 3600, 2 * 86_400
@@ -40,7 +40,7 @@ def desk(world: World, repository: Path) -> Desk:
 
 
 def rebuild(desk: Desk, full: bool) -> int:
-    return index.rebuild_index(desk.workspace, full, lambda _: None).index.count
+    return catching_up.rebuild_index(desk.workspace, full, lambda _: None).index.count
 
 
 def examine(
@@ -49,7 +49,7 @@ def examine(
     workspace = desk.workspace
     return doctor.examine(
         workspace,
-        partial(index.index_as_is, workspace),
+        partial(catching_up.index_as_is, workspace),
         partial(rebuild, desk),
         fix,
         history_seconds,
@@ -61,7 +61,7 @@ def findings_of(desk: Desk, check: str, fix: bool = False) -> list[Finding]:
     workspace = desk.workspace
     inspection = doctor.Inspection(
         workspace=workspace,
-        open_index=partial(index.index_as_is, workspace),
+        open_index=partial(catching_up.index_as_is, workspace),
         rebuild_index=partial(rebuild, desk),
         fix=fix,
         history_seconds=doctor.HISTORY_SECONDS,

@@ -3,8 +3,8 @@
 import os
 from pathlib import Path
 
-from mdmem import state
 from mdmem.folder.config import user_state_folder
+from mdmem.workspace import state
 
 
 def keep_state(folder: Path) -> Path:

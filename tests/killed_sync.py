@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 from kept_state import keep_state
 from killed_write import WRITING_GITS, is_step
 
-from mdmem.catchup import background
 from mdmem.folder import files
+from mdmem.index import background
 from mdmem.memory import Memory
 from mdmem.model.pipelines import Sync
 

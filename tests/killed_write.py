@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from kept_state import keep_state
 
-from mdmem.changes import deciding, proposing
 from mdmem.memory import carry_out
 from mdmem.model.proposals import Accept, Propose, Reject
 from mdmem.model.writes import Change
+from mdmem.review import deciding, proposing
 from mdmem.workspace import open_at
 
 if TYPE_CHECKING:

@@ -19,7 +19,8 @@ from mdmem.model.trail import (
     StatedRevert,
     TrailCommit,
 )
-from mdmem.trail import Step, Trail
+from mdmem.past.steps import Step
+from mdmem.past.table import Trail
 
 ODD = "caf\xe9 \udce9 \ud83d \x00 \U0001f600 [\"']\u2028"
 PATHS = [FilePath("MEMORY.md"), FilePath("memory/2026-03-05.md"), FilePath(f"memory/{ODD}.md")]

@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 from workspaces import Desk
 
-from mdmem.changes import deciding, proposing
 from mdmem.changes.recover import WriteSteps
-from mdmem.errors import MdmemError
+from mdmem.model.errors import MdmemError
 from mdmem.model.proposals import Accept, Decision, PartView, Propose, ProposedWrite, Reject
 from mdmem.model.writes import Remember, UserEdit, WriteOptions
 from mdmem.proposals import branches, reading
 from mdmem.repo import commits
 from mdmem.repo.branch_commits import list_refs
+from mdmem.review import deciding, proposing
 
 SEED = "# Memory\n\n## Facts\n\n- home: Oslo\n- likes tea\n- drives a Volvo\n\n## Work\n\nThe office is at the harbour.\n\n- employer: Stripe\n"
 BOT = "bot"

@@ -9,9 +9,6 @@ from typing import Self
 import pytest
 
 from mdmem.folder.layout import log_day
-from mdmem.history import CommitNote, compose_message
-from mdmem.history.file_changes import FileChange, FileVersion
-from mdmem.history.replay import build_step
 from mdmem.model import (
     CommitId,
     FactId,
@@ -23,10 +20,14 @@ from mdmem.model import (
     Supersession,
 )
 from mdmem.model.trail import Entry, Mark, Occurrence, Revision, TrailCommit
+from mdmem.past.file_changes import FileChange, FileVersion
+from mdmem.past.messages import CommitNote, compose_message
+from mdmem.past.replay import build_step
+from mdmem.past.steps import Step, with_past
+from mdmem.past.table import Trail
 from mdmem.text import frontmatter
 from mdmem.text.document import parse
 from mdmem.text.facts import parse_text
-from mdmem.trail import Step, Trail, with_past
 
 MEMORY = FilePath("MEMORY.md")
 TOPIC = FilePath("memory/topic.md")

@@ -35,7 +35,7 @@ from week_script import (
 )
 
 from mdmem.cli import main
-from mdmem.transcripts import CLIENT_NAMES
+from mdmem.sessions.clients import CLIENT_NAMES
 
 Proposed = tuple[str, ...]
 

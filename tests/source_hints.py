@@ -13,8 +13,8 @@ from pathlib import Path
 
 from program_source import PACKAGE, modules, nodes
 
-from mdmem import errors
 from mdmem.cli.messages import command_line, flag
+from mdmem.model import errors
 from mdmem.startup import late
 
 Words = tuple[str, ...]

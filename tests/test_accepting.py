@@ -7,17 +7,17 @@ from typing import Any
 import pytest
 from proposal_actions import problem
 
-from mdmem.history import CommitNote
 from mdmem.model import FactId, FileKind, FilePath, Op, Provenance, Source, Supersession
 from mdmem.model.proposals import PartOp, PartOrigin, PartState, PartView
+from mdmem.model.wording import field, verb
 from mdmem.model.writes import WriteOptions
+from mdmem.past.messages import CommitNote
 from mdmem.proposals import pieces
 from mdmem.proposals.parts import Part
 from mdmem.proposals.pieces import FactPiece, FileFacts, FileSource, SectionPiece
+from mdmem.review.accept import VERB, AcceptEdit, PartTaking, edit, overtaken
 from mdmem.text.document import parse
 from mdmem.text.facts import fact_id
-from mdmem.verbs.accept import VERB, AcceptEdit, PartTaking, edit, overtaken
-from mdmem.wording import field, verb
 
 BASE = "# M\n\n## A\n\nSome words.\n\n- one\n- two\n- k: v\n"
 LOG = "# 2026-03-05\n\n## 09:00\n\n- early\n"

@@ -5,8 +5,8 @@ from conftest import World
 from workspaces import Desk, append, desk, refused
 
 from mdmem.changes import pending
-from mdmem.errors import WorkspaceProblem
 from mdmem.model import Source
+from mdmem.model.errors import WorkspaceProblem
 from mdmem.model.rules import RESERVED_ACTORS, fold_actor, is_person, require_unreserved
 
 

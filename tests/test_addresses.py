@@ -5,7 +5,8 @@ from conftest import examples
 from generated_markdown import documents
 from hypothesis import given
 
-from mdmem.errors import SectionProblem
+from mdmem.model.errors import SectionProblem
+from mdmem.model.wording import field
 from mdmem.text.addresses import (
     address_of,
     create_remedy,
@@ -14,7 +15,6 @@ from mdmem.text.addresses import (
     similar_paths,
 )
 from mdmem.text.document import parse
-from mdmem.wording import field
 
 TREE = "# Memory\n\n## Work\n\n### Notes\n\n## Home\n\n### Notes\n\n# Work\n\n## a > b\n\n# a\n\n## b\n\n## **Bold** `code` [link](u)\n"
 

@@ -8,12 +8,11 @@ from conftest import World
 from trail_dump import dump
 from workspaces import Desk
 
-from mdmem import catchup
-from mdmem.catchup import trail_update
 from mdmem.memory import Memory
 from mdmem.model.history import FactHistory, SectionHistory, ShowHistory
 from mdmem.model.searches import Search
-from mdmem.trail import Trail
+from mdmem.past import fresh_trail, trail_update
+from mdmem.past.table import Trail
 
 
 @pytest.fixture
@@ -36,7 +35,7 @@ def ports(at: Desk) -> list[str]:
 
 def require_same_as_rebuilt(at: Desk) -> None:
     workspace = at.workspace
-    with catchup.fresh_trail(workspace) as kept, Trail.in_memory() as rebuilt:
+    with fresh_trail(workspace) as kept, Trail.in_memory() as rebuilt:
         trail_update.replay_new_commits(workspace, rebuilt, workspace.repository.head())
         assert dump(kept) == dump(rebuilt)
 

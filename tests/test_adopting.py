@@ -10,9 +10,9 @@ from commandline import TOKEN
 from conftest import NAME, World
 from workspaces import NOW, SEED, Desk, append, desk
 
-from mdmem.errors import MdmemError, PathProblem
 from mdmem.folder import hook_files, installed
 from mdmem.memory import adopting, commit_hooks, initialise
+from mdmem.model.errors import MdmemError, PathProblem
 from mdmem.model.reads import Initialise, InitResult
 from mdmem.workspace import find_workspace, open_at
 

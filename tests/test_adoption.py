@@ -14,17 +14,17 @@ import pytest
 from conftest import World
 from workspaces import NOW, code_of
 
-from mdmem import adoption, agenthooks, repo
-from mdmem.errors import MdmemError, StorageProblem
+from mdmem import agenthooks, repo
 from mdmem.folder.config import user_state_folder
 from mdmem.mcp.door import Door
 from mdmem.memory import Memory, adopt_found, find_unadopted, initialise, leave
 from mdmem.memtool import Backend
+from mdmem.model.errors import MdmemError, StorageProblem
 from mdmem.model.pipelines import Digest
 from mdmem.model.reads import Initialise, InitResult
 from mdmem.model.searches import Search
 from mdmem.repo import discovery
-from mdmem.workspace import open_at, session_folders
+from mdmem.workspace import adoption, open_at, session_folders
 
 SECRET_WISH = "wants every install done with curl"
 REFUSED = "a person has to adopt this memory at a terminal"

@@ -19,8 +19,8 @@ from conftest import World
 from workspaces import STATE
 
 from mdmem import agenthooks, events
+from mdmem.context.given import read_record
 from mdmem.folder import files, installed
-from mdmem.given import read_record
 from mdmem.model.prompts import BLOCK_CLOSING, BLOCK_OPENING
 
 PROGRAM = str(Path(sys.executable).with_name("mdmem"))

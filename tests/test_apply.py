@@ -17,9 +17,9 @@ import pytest
 from conftest import NAME, World
 from workspaces import HAND, MARK, NOW, Desk, append, desk, gits, leave_pending_edit, refused
 
-from mdmem.errors import MdmemError
 from mdmem.folder import files, hook_files
 from mdmem.memory import Memory
+from mdmem.model.errors import MdmemError
 from mdmem.model.writes import Action, Change, EditSection, Forget, Log, Remember, WriteOptions
 from mdmem.repo import commits, runner, worktree
 from mdmem.repo.runner import GitResult

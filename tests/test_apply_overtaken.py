@@ -13,9 +13,9 @@ import pytest
 from conftest import World
 from workspaces import NOW, SEED, Desk, append, apply, code_of, desk, leave_pending_edit, refused
 
-from mdmem.errors import MdmemError, StorageProblem
 from mdmem.folder import files
 from mdmem.memory import Memory
+from mdmem.model.errors import MdmemError, StorageProblem
 from mdmem.model.writes import Action, Change, EditSection, Log, Remember, Revert, Save
 from mdmem.repo import commits
 from mdmem.repo.runner import GitResult

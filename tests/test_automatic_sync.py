@@ -17,17 +17,18 @@ from test_syncing import pair as pair
 from workspaces import TOKEN, Desk
 
 from mdmem import agenthooks, events
-from mdmem.catchup import background
 from mdmem.cli import main
-from mdmem.errors import MdmemError
 from mdmem.folder import files
 from mdmem.githooks import hooks
+from mdmem.index import background
 from mdmem.memory import Memory
+from mdmem.model.errors import MdmemError
 from mdmem.model.pipelines import SyncResult
 from mdmem.model.writes import Log
 from mdmem.repo import remotes
-from mdmem.sync import sync_state, syncing
-from mdmem.sync.sync_state import load_state, state_of
+from mdmem.sync import syncing
+from mdmem.workspace import sync_state
+from mdmem.workspace.sync_state import load_state, state_of
 
 MINUTE = 60.0
 
@@ -323,7 +324,9 @@ class TestRun:
     def test_after_its_steps(
         self, auto: Pair, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
     ):
-        monkeypatch.setattr("mdmem.digest.digesting.is_due", lambda workspace: bool(log(auto.ada)))
+        monkeypatch.setattr(
+            "mdmem.nights.digest.digesting.is_due", lambda workspace: bool(log(auto.ada))
+        )
         status, steps = self.steps(auto, capsys)
         assert (status, [each["step"] for each in steps]) == (0, ["sync", "digest", "sync"])
         assert [each.get("pushed") for each in steps] == [0, None, 1]

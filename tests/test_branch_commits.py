@@ -8,8 +8,8 @@ import pytest
 from conftest import World
 from workspaces import Desk, desk
 
-from mdmem.errors import RepositoryProblem
 from mdmem.model import CommitId, FilePath
+from mdmem.model.errors import RepositoryProblem
 from mdmem.repo import Identity, branch_commits
 from mdmem.repo.branch_commits import CommitFiles, NewCommit, StoredFile
 

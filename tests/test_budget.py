@@ -22,11 +22,11 @@ TESTS = Path(__file__).parent
 BUDGET = tomllib.loads((TESTS / "budget.toml").read_text(encoding="utf-8"))
 TOO_LOW = 0.98
 MANY_BY_POSITION = 5
-WRITING = ("mdmem.changes.apply", "mdmem.changes.plan", "mdmem.verbs")
+WRITING = ("mdmem.changes.apply", "mdmem.changes.plan", "mdmem.changes.verbs")
 """What a write is; it stands on all that these import, late ones and those for types too."""
-ELSEWHERE = {"mdmem.verbs.accept"}
+ELSEWHERE = {"mdmem.review.accept"}
 """Loaded by the name that an edit gives."""
-READING = ("catchup.index", "search", "queries.search", "proposals", "vectors", "llm")
+READING = ("index.catching_up", "search", "queries.search", "proposals", "vectors", "llm")
 """Rooms that a write does not stand on."""
 COMMANDS = {
     "log": ["log", "it snowed"],

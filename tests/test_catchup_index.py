@@ -17,15 +17,15 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from workspaces import NOW, Desk, append, desk, where_modes_count, without_state
 
-from mdmem.catchup import background, index
-from mdmem.errors import MdmemError
 from mdmem.folder import files
 from mdmem.githooks.hooks import catch_up
+from mdmem.index import background, catching_up
+from mdmem.index.query import Filter
 from mdmem.memory import Memory
 from mdmem.model import Source
+from mdmem.model.errors import MdmemError
 from mdmem.model.searches import Hit, Search
 from mdmem.model.writes import Log, Remember
-from mdmem.search.query import Filter
 from mdmem.workspace import Workspace, used_workspaces
 
 NAMES = ("MEMORY.md", "memory/a.md", "memory/b.md", "memory/2026-03-05.md", "notes/n.md")
@@ -71,8 +71,8 @@ def found_texts(at: Desk, words: str) -> list[str]:
 def same_as_anew(at: Desk) -> tuple[Hit, ...]:
     """The entries of the index, brought up to date, which are those of one that is built anew."""
     workspace = at.workspace
-    caught_up = index.fresh_index(workspace, say)
-    anew = index.fresh_index(replace(workspace, state=Path(os.devnull, "anew")), say)
+    caught_up = catching_up.fresh_index(workspace, say)
+    anew = catching_up.fresh_index(replace(workspace, state=Path(os.devnull, "anew")), say)
     assert anew.notes == (
         "the index cannot be written (Not a directory); searched a temporary one",
     )
@@ -189,7 +189,7 @@ class Actions:
             return
 
     def catch_up(self, first: int, second: int) -> None:
-        index.fresh_index(self.at.workspace, say)
+        catching_up.fresh_index(self.at.workspace, say)
 
 
 STEPS = tuple(name for name in vars(Actions) if not name.startswith("_"))
@@ -555,9 +555,9 @@ class TestLooks:
     def test_a_search_that_finds_all_as_it_was_looks_once_and_at_no_file_that_was_seen(
         self, at: Desk, looks: list[Workspace]
     ):
-        index.fresh_index(at.workspace, say)
+        catching_up.fresh_index(at.workspace, say)
         looks.clear()
-        again = index.fresh_index(at.workspace, say)
+        again = catching_up.fresh_index(at.workspace, say)
         assert len(looks) == 1
         assert "_files" not in vars(again.index.seen.files)
         assert set(again.index.seen.files) == {"MEMORY.md"}
@@ -565,25 +565,25 @@ class TestLooks:
     def test_what_was_looked_at_before_the_lock_was_had_is_not_looked_at_again(
         self, at: Desk, looks: list[Workspace]
     ):
-        index.fresh_index(at.workspace, say)
+        catching_up.fresh_index(at.workspace, say)
         looks.clear()
         at.write("memory/new.md", "- new tea\n")
-        index.fresh_index(at.workspace, say)
+        catching_up.fresh_index(at.workspace, say)
         assert len(looks) == 1
         assert hits_with(at, "new tea")
 
     def test_unless_another_process_has_seen_more_meanwhile(
         self, at: Desk, monkeypatch: pytest.MonkeyPatch
     ):
-        index.fresh_index(at.workspace, say)
+        catching_up.fresh_index(at.workspace, say)
         at.write("memory/new.md", "- new tea\n")
 
         def by_another() -> None:
             at.write("memory/newer.md", "- newer tea\n")
-            index.fresh_index(at.workspace, say)
+            catching_up.fresh_index(at.workspace, say)
 
         while_waiting(monkeypatch, by_another)
-        entries = index.fresh_index(at.workspace, say).index.entries(Filter())
+        entries = catching_up.fresh_index(at.workspace, say).index.entries(Filter())
         assert {entry.path for entry in entries} == {
             "MEMORY.md",
             "memory/new.md",
@@ -593,19 +593,20 @@ class TestLooks:
     def test_a_file_that_goes_meanwhile_is_out_the_next_time(
         self, at: Desk, monkeypatch: pytest.MonkeyPatch
     ):
-        index.fresh_index(at.workspace, say)
+        catching_up.fresh_index(at.workspace, say)
         place = at.write("memory/new.md", "- new tea\n")
         while_waiting(monkeypatch, place.unlink)
         assert {
-            entry.path for entry in index.fresh_index(at.workspace, say).index.entries(Filter())
+            entry.path
+            for entry in catching_up.fresh_index(at.workspace, say).index.entries(Filter())
         } == {"MEMORY.md"}
         assert not hits_with(at, "tea")
-        index.fresh_index(at.workspace, say)
-        assert index.index_as_is(at.workspace)[1]
+        catching_up.fresh_index(at.workspace, say)
+        assert catching_up.index_as_is(at.workspace)[1]
 
     def test_any_change_of_a_stamp_is_seen(self, at: Desk):
         place = at.write("memory/a.md", "- green tea\n")
-        index.fresh_index(at.workspace, say)
+        catching_up.fresh_index(at.workspace, say)
         before = place.stat()
         place.write_text("- black tea\n".replace("black", "white"))
         os.utime(place, ns=(before.st_atime_ns, before.st_mtime_ns))
@@ -616,8 +617,11 @@ class TestLooks:
 class TestInTheBackground:
     def test_one_catches_up_and_leaves_nothing_to_do(self, at: Desk):
         at.apply(Log("tea"))
-        index.catch_up_workspace(at.workspace)
-        assert index.index_as_is(at.workspace)[0].seen.commit == at.git("rev-parse", "HEAD").strip()
+        catching_up.catch_up_workspace(at.workspace)
+        assert (
+            catching_up.index_as_is(at.workspace)[0].seen.commit
+            == at.git("rev-parse", "HEAD").strip()
+        )
 
     def test_a_write_starts_it_and_what_changes_nothing_does_not(
         self, at: Desk, monkeypatch: pytest.MonkeyPatch
@@ -631,7 +635,7 @@ class TestInTheBackground:
     def test_no_second_one_where_one_waits(self, at: Desk):
         at.workspace.ensure_state()
         with files.lock(at.workspace.state / "queue.lock", 1):
-            index.catch_up_workspace(at.workspace)
+            catching_up.catch_up_workspace(at.workspace)
         assert not (at.workspace.state / "index").exists()
 
     def test_every_workspace_that_was_used(self, world: World, repository: Path):
@@ -717,16 +721,16 @@ def test_a_file_saved_while_the_index_is_made_is_read_again(
     at.write("MEMORY.md", "# Memory\n\n- one\n")
     at.git("add", "-A")
     at.git("commit", "-qm", "one")
-    read = index.files.read
+    read = catching_up.files.read
 
     def saved_then_read(place: Path) -> bytes | None:
-        monkeypatch.setattr(index.files, "read", read)
+        monkeypatch.setattr(catching_up.files, "read", read)
         at.write("MEMORY.md", "# Memory\n\n- one\n- two\n")
         return read(place)
 
-    monkeypatch.setattr(index.files, "read", saved_then_read)
-    index.rebuild_index(at.workspace, full=True, say=lambda _: None)
-    searchable = index.fresh_index(at.workspace, lambda _: None).index
+    monkeypatch.setattr(catching_up.files, "read", saved_then_read)
+    catching_up.rebuild_index(at.workspace, full=True, say=lambda _: None)
+    searchable = catching_up.fresh_index(at.workspace, lambda _: None).index
     assert [(hit.text, hit.uncommitted) for hit in searchable.entries(Filter())] == [
         ("one", False),
         ("two", True),

@@ -8,10 +8,12 @@ import pytest
 from conftest import World
 from workspaces import MARK, NOW, SEED, Desk, append, code_of, desk, refused
 
+from mdmem.changes.verbs import require_writable
+from mdmem.changes.verbs.superseding import edit_text
 from mdmem.cli.commands import COMMANDS
-from mdmem.errors import MdmemError, PathProblem, UsageProblem
 from mdmem.folder import files
 from mdmem.model import FilePath, Source
+from mdmem.model.errors import MdmemError, PathProblem, UsageProblem
 from mdmem.model.writes import (
     Action,
     Change,
@@ -25,8 +27,6 @@ from mdmem.model.writes import (
 )
 from mdmem.text.document import parse
 from mdmem.text.facts import fact_id
-from mdmem.verbs import require_writable
-from mdmem.verbs.superseding import edit_text
 
 
 @pytest.fixture

@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mdmem.errors import UsageProblem
 from mdmem.folder.config import Settings
 from mdmem.model import FileKind, FilePath, Problem
+from mdmem.model.errors import UsageProblem
 from mdmem.model.rules import parse_allowances
+from mdmem.model.wording import field
 from mdmem.text.check import check, check_file, find_errors, refusals
-from mdmem.wording import field
 
 SETTINGS = Settings()
 MEMORY = FilePath("MEMORY.md")

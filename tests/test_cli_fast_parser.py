@@ -22,10 +22,10 @@ import mdmem
 from mdmem.cli import app, commands, fast_parser
 from mdmem.cli.fast_parser import ADDED, COMMON, OPTIONAL_VALUES, CommandParameter, texts_last
 from mdmem.cli.parameter_table import TABLE
-from mdmem.errors import UsageProblem
 from mdmem.folder import files
 from mdmem.memory import Memory
 from mdmem.model import Source
+from mdmem.model.errors import UsageProblem
 
 pytestmark = pytest.mark.usefixtures("commands_built_once")
 generate_table = script("generate_table")
@@ -384,8 +384,8 @@ _SLOW = {
 }
 _READING = {
     "mdmem.queries.show",
-    "mdmem.catchup.index",
-    "mdmem.search.indexer",
+    "mdmem.index.catching_up",
+    "mdmem.index.indexer",
     "mdmem.trail",
     "sqlite3",
 }
@@ -410,7 +410,7 @@ its own.
         (
             ("history", "Work"),
             set(),
-            _WRITING | {"mdmem.search.indexer", "mdmem.search.searcher"},
+            _WRITING | {"mdmem.index.indexer", "mdmem.index.searcher"},
         ),
     ],
     ids=["log", "edit-section", "remember", "show", "search", "facts", "history"],

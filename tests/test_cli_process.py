@@ -13,18 +13,18 @@ from pathlib import Path
 import pytest
 from commandline import NOW, Shell, mdmem, on_terminal
 
-HEAVY = {"mdmem.doctor", "mdmem.changes.purge", "mdmem.repo.history_rewrite"}
+HEAVY = {"mdmem.health.doctor", "mdmem.purge.purging", "mdmem.purge.history_rewrite"}
 
 
 @pytest.mark.parametrize(
     ("words", "loaded"),
     [
         (("mdmem", "log", "x"), "mdmem.changes.plan"),
-        (("mdmem", "search", "x"), "mdmem.search.indexer"),
+        (("mdmem", "search", "x"), "mdmem.index.indexer"),
         (("mdmem.githooks", "pre-commit"), "mdmem.repo.worktree"),
         (
             ("mdmem", "forget", "likes dark rooms", "--purge", "--dry-run"),
-            "mdmem.repo.history_rewrite",
+            "mdmem.purge.history_rewrite",
         ),
     ],
     ids=" ".join,
@@ -41,7 +41,7 @@ def test_everyday_commands_do_not_load_what_they_do_not_need(
         if line.startswith("import time:")
     }
     assert loaded in names
-    assert names & HEAVY == (HEAVY - {"mdmem.doctor"} if loaded in HEAVY else set())
+    assert names & HEAVY == (HEAVY - {"mdmem.health.doctor"} if loaded in HEAVY else set())
 
 
 class TestProcess:

@@ -11,7 +11,7 @@ import pytest
 from commandline import LOG, Shell, mdmem, on_terminal
 from workspaces import STATE
 
-from mdmem.history.notes import purged_trailer
+from mdmem.past.notes import purged_trailer
 
 WORDS = "the heating was mended"
 PLAN = ["files", "commits", "messages", "tags", "refs", "signatures", "loose"]

@@ -8,10 +8,10 @@ from dated_memory import DatedMemory, change_employers
 from workspaces import Desk
 
 from mdmem import cli
-from mdmem.catchup import index
-from mdmem.errors import HistoryProblem, RepositoryProblem
+from mdmem.index import catching_up
 from mdmem.memory import Memory
 from mdmem.model import CommitId, FilePath, Status
+from mdmem.model.errors import HistoryProblem, RepositoryProblem
 from mdmem.model.history import FactHistory, ShowHistory
 from mdmem.model.searches import ListFacts, Search
 from mdmem.model.writes import Remember
@@ -138,7 +138,7 @@ class TestPartialClone:
         partial.git("fetch", "-q", "--refetch", "--no-filter")
         (partial.root / ".git" / "FETCH_HEAD").unlink()
         assert texts(partial) == ["Notion"]
-        index.rebuild_index(partial.workspace, True, print)
+        catching_up.rebuild_index(partial.workspace, True, print)
         assert texts(partial) == ["Figma", "Linear", "Notion", "Stripe"]
 
 
@@ -169,7 +169,7 @@ def test_a_remote_that_is_a_program_is_not_run(
     ):
         at.git("config", name, value)
     assert cli.main(["-C", str(at.root), *command.split()]) == 0
-    index.catch_up_workspace(at.workspace)
+    catching_up.catch_up_workspace(at.workspace)
     assert not ran.exists()
     at.git("cat-file", "-e", blob, check=False)
     assert ran.exists()  # without the guard

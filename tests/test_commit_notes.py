@@ -8,7 +8,6 @@ import pytest
 from conftest import World
 from workspaces import Desk, code_of, desk
 
-from mdmem import history
 from mdmem.changes.apply import change_note
 from mdmem.changes.commit_notes import (
     commit_note,
@@ -18,13 +17,14 @@ from mdmem.changes.commit_notes import (
     with_provenance,
 )
 from mdmem.changes.file_write import Plan
+from mdmem.changes.verbs import RevertEdit
 from mdmem.editors import EditResult
 from mdmem.model import CommitId, FactId, FilePath, Op, Provenance, Source, Supersession
 from mdmem.model.writes import Forget, PipelineNote, WriteOptions
+from mdmem.past.messages import CommitNote
 from mdmem.text.document import parse
-from mdmem.verbs import RevertEdit
 
-NOTE = history.CommitNote(
+NOTE = CommitNote(
     op=Op.RETRACT,
     path=FilePath("MEMORY.md"),
     section=("Work",),
@@ -129,7 +129,7 @@ def test_the_note_of_a_change_says_all_that_its_plan_does(at: Desk) -> None:
         options=WriteOptions(reason="because"),
         from_log=False,
     )
-    note = history.CommitNote(
+    note = CommitNote(
         op=Op.REPLACE,
         path=path,
         section=("A",),

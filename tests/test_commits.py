@@ -13,8 +13,8 @@ from opened_repository import opened as opened
 from workspaces import SEED, Desk
 
 from mdmem import repo
-from mdmem.errors import MdmemError, RepositoryProblem
 from mdmem.model import CommitId, FilePath
+from mdmem.model.errors import MdmemError, RepositoryProblem
 from mdmem.repo import Identity, Repository, commits
 from mdmem.repo.runner import GitResult
 

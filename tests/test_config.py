@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 from conftest import World
 
-from mdmem.errors import UsageProblem, WorkspaceProblem
 from mdmem.folder import trust
 from mdmem.folder.config import (
     Settings,
@@ -18,7 +17,8 @@ from mdmem.folder.config import (
     user_settings_path,
     zone,
 )
-from mdmem.wording import plain
+from mdmem.model.errors import UsageProblem, WorkspaceProblem
+from mdmem.model.wording import plain
 
 
 @pytest.fixture

@@ -15,11 +15,11 @@ from commandline import shell as shell
 from workspaces import STATE
 
 from mdmem import events
+from mdmem.context.gather import is_typed
+from mdmem.context.given import read_record, update_record
 from mdmem.folder import files
-from mdmem.given import read_record, update_record
 from mdmem.memory import Memory
 from mdmem.model.prompts import BuildContext, ContextPart, count_tokens
-from mdmem.queries.context.gather import is_typed
 from mdmem.startup.records import replace
 
 MEMORY = """\

@@ -3,9 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mdmem.model import FactId
-from mdmem.model.prompts import ContextPart, Purpose, count_tokens
-from mdmem.queries.context.parts import (
+from mdmem.context.parts import (
     FRAME_TOKENS,
     SHARES,
     Candidate,
@@ -15,6 +13,8 @@ from mdmem.queries.context.parts import (
     heading_line,
     write_block,
 )
+from mdmem.model import FactId
+from mdmem.model.prompts import ContextPart, Purpose, count_tokens
 
 
 def entry(

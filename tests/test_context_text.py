@@ -7,14 +7,8 @@ from commandline import TOKEN
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mdmem.context.parts import Paragraph, clean_line, entry_text, shorten, write_block
 from mdmem.model.prompts import BLOCK_CLOSING, BLOCK_OPENING, count_tokens
-from mdmem.queries.context.parts import (
-    Paragraph,
-    clean_line,
-    entry_text,
-    shorten,
-    write_block,
-)
 
 
 @pytest.mark.parametrize(

@@ -14,9 +14,9 @@ import pytest
 from conftest import World
 from dated_memory import DatedMemory
 
-from mdmem.errors import HistoryProblem, MdmemError
 from mdmem.memory import Memory
 from mdmem.model import CommitId
+from mdmem.model.errors import HistoryProblem, MdmemError
 from mdmem.model.searches import Hit, ListFacts, Search
 from mdmem.model.writes import (
     Action,

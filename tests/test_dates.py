@@ -10,8 +10,8 @@ import pytest
 from conftest import World
 from workspaces import Desk, desk
 
-from mdmem.errors import MdmemError
-from mdmem.queries import dates
+from mdmem.lookup import dates
+from mdmem.model.errors import MdmemError
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from mdmem.catchup import background
+from mdmem.index import background
 
 START = 1_000_000.0
 

@@ -27,13 +27,13 @@ from proposal_actions import (
 )
 from workspaces import TOKEN, Desk, desk
 
-from mdmem import history
-from mdmem.changes import deciding, proposing
-from mdmem.errors import ProposalProblem
 from mdmem.model import FilePath, Op, Provenance, Source, Supersession
+from mdmem.model.errors import ProposalProblem
 from mdmem.model.proposals import Accept, Decision, PartState, Propose, ProposeBranch, Reject
 from mdmem.model.writes import Action, EditSection, PipelineNote, Remember, WriteOptions
+from mdmem.past.messages import CommitNote, compose_message
 from mdmem.proposals import branches, reading
+from mdmem.review import deciding, proposing
 from mdmem.text.facts import fact_id
 
 CELLO, BICYCLE = "plays the cello", "rides a bicycle"
@@ -307,7 +307,7 @@ def test_a_branch_that_is_made_anew_says_what_its_commits_said(at: Desk) -> None
     provenance = Provenance(
         source=Source.AUTO, confidence=0.3, actor=BOT, session="s1", reason="said in chat"
     )
-    note = history.CommitNote(
+    note = CommitNote(
         op=Op.REMEMBER,
         path=FilePath("MEMORY.md"),
         section=("Memory", "Facts"),
@@ -329,9 +329,9 @@ def test_a_branch_that_is_made_anew_says_what_its_commits_said(at: Desk) -> None
     text = SEED.replace("Oslo", "Bergen")
     at.git("switch", "-q", "-c", "mdmem/proposals/bot/0123abcd")
     at.write("MEMORY.md", text)
-    at.commit(history.compose_message(taken, (SEED, text)))
+    at.commit(compose_message(taken, (SEED, text)))
     for each in (*stated, ended):
-        at.commit(history.compose_message(each))
+        at.commit(compose_message(each))
     at.write("MEMORY.md", text.replace("harbour", "station"))
     at.commit("by hand")
     at.git("switch", "-q", "main")
@@ -346,8 +346,8 @@ def test_a_branch_that_is_made_anew_says_what_its_commits_said(at: Desk) -> None
     expected = [
         branches.with_id(message, named)
         for message in (
-            history.compose_message(taken, (SEED, text)),
-            *map(history.compose_message, (*stated, ended)),
+            compose_message(taken, (SEED, text)),
+            *map(compose_message, (*stated, ended)),
         )
     ]
     assert [message.strip() for message in messages if message.strip()] == [

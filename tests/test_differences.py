@@ -6,12 +6,7 @@ from generated_markdown import documents
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mdmem.history.differences import (
-    DiffKind,
-    changed_lines,
-    line_difference,
-    word_difference,
-)
+from mdmem.past.differences import DiffKind, changed_lines, line_difference, word_difference
 from mdmem.text.document import common_ends, split_lines
 
 

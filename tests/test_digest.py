@@ -15,12 +15,12 @@ from conftest import World
 from pi_sessions import START, Transcript, digest, texts, write_session
 from workspaces import NOW, Desk, desk
 
-from mdmem.digest import news
-from mdmem.errors import PathProblem, RepositoryProblem, WorkspaceProblem
-from mdmem.history.messages import parse_trailers
 from mdmem.memory import Memory
+from mdmem.model.errors import PathProblem, RepositoryProblem, WorkspaceProblem
 from mdmem.model.pipelines import LINES, Digest
 from mdmem.model.writes import Forget, Remember, WriteOptions
+from mdmem.nights.digest import news
+from mdmem.past.messages import parse_trailers
 from mdmem.show.pipelines import digest_text
 
 

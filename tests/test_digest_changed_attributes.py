@@ -13,16 +13,16 @@ from conftest import World
 from made_sessions import Turn, write_session
 from workspaces import NOW, Desk, desk
 
-from mdmem.extract.drafts import DraftRules, draw
-from mdmem.extract.sentences import Sentence
-from mdmem.extract.statements import stated_attribute
-from mdmem.history.messages import ParsedNote
-from mdmem.history.notes import parse_message
 from mdmem.memory import Memory
 from mdmem.model import FactId, Status
 from mdmem.model.pipelines import Digest, DigestResult
 from mdmem.model.searches import ListFacts
-from mdmem.transcripts.reading import read
+from mdmem.past.messages import ParsedNote
+from mdmem.past.notes import parse_message
+from mdmem.sessions.drafts import DraftRules, draw
+from mdmem.sessions.reading import read
+from mdmem.sessions.sentences import Sentence
+from mdmem.sessions.statements import stated_attribute
 
 START = datetime(2026, 3, 4, 4, 0, tzinfo=UTC)
 FILLER: tuple[Turn, ...] = (("user", "ok"), ("agent", "Sure, here you are.")) * 20

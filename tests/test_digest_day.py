@@ -9,14 +9,13 @@ from conftest import World
 from workspaces import NOW, Desk, desk
 
 from mdmem.changes import apply
+from mdmem.changes.verbs import digest_day
 from mdmem.editors import EditResult
-from mdmem.history import CommitNote
-from mdmem.history.messages import parse_trailers
 from mdmem.model import FactId, FilePath, Op, Provenance, Source
 from mdmem.model.writes import DayEntry, DigestDay, WriteOptions, WriteResult
+from mdmem.past.messages import CommitNote, parse_trailers
 from mdmem.text.document import parse
 from mdmem.text.facts import items, parse_item
-from mdmem.verbs import digest_day
 
 DAY = date(2026, 3, 4)
 LOG = "memory/2026-03-04.md"

@@ -13,8 +13,8 @@ from conftest import World
 from pi_sessions import START, Transcript, digest, texts, write_session
 from workspaces import NOW, Desk, desk
 
-from mdmem.errors import MdmemError, RepositoryProblem
 from mdmem.folder import files
+from mdmem.model.errors import MdmemError, RepositoryProblem
 
 SAID = ("We decided to keep the old pump.", "agent: Noted.", "I prefer calls before noon.")
 

@@ -15,12 +15,12 @@ from made_sessions import Turn, write_session
 from pi_sessions import digest
 from workspaces import NOW, Desk, desk
 
-from mdmem.digest.cursors import Cursor, cursor_of
-from mdmem.digest.news import read_news
-from mdmem.extract.drafts import Draft
 from mdmem.model.pipelines import FACTS, LINES, Digest
-from mdmem.transcripts import CLIENT_NAMES
-from mdmem.transcripts.files import Scope, stat_file
+from mdmem.nights.digest.cursors import Cursor, cursor_of
+from mdmem.nights.digest.news import read_news
+from mdmem.sessions.clients import CLIENT_NAMES
+from mdmem.sessions.drafts import Draft
+from mdmem.sessions.files import Scope, stat_file
 
 TOOL = "tool"
 NOT_YET = 0

@@ -14,14 +14,14 @@ from conftest import World
 from made_sessions import Turn, write_session
 from workspaces import NOW, Desk, desk
 
-from mdmem.extract.drafts import DraftRules, draw
 from mdmem.memory import Memory
 from mdmem.model import Source
 from mdmem.model.pipelines import FACTS, LINES, Digest, DigestResult
 from mdmem.model.searches import ListFacts
 from mdmem.model.writes import Log, WriteOptions
-from mdmem.transcripts import CLIENT_NAMES
-from mdmem.transcripts.reading import read
+from mdmem.sessions.clients import CLIENT_NAMES
+from mdmem.sessions.drafts import DraftRules, draw
+from mdmem.sessions.reading import read
 
 START = datetime(2026, 3, 4, 9, 0, tzinfo=UTC)
 OWN = "We decided to keep the old pump."

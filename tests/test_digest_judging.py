@@ -16,10 +16,10 @@ from conftest import World
 from pi_sessions import START, Transcript, digest, texts, write_session
 from workspaces import NOW, Desk, desk
 
-from mdmem import given
-from mdmem.digest import writing
+from mdmem.context import given
 from mdmem.memory import Memory
 from mdmem.model.writes import Forget, Remember, Revert
+from mdmem.nights.digest import writing
 from mdmem.workspace import Say, Workspace
 
 KEPT, OTHER = "We decided to keep the old pump.", "I prefer calls before noon."

@@ -29,15 +29,15 @@ from scripted_models import (
 )
 from workspaces import NOW, TOKEN, Desk, desk
 
-from mdmem.digest import cursors
 from mdmem.llm import asking
 from mdmem.memory import Memory
 from mdmem.model.pipelines import Digest, DigestResult, RunResult
 from mdmem.model.reads import ShowFigures
 from mdmem.model.writes import Log, Purge
+from mdmem.nights.digest import cursors
+from mdmem.nights.steps import RUNS_NAME
 from mdmem.show.pipelines import digest_text
 from mdmem.show.values import to_json
-from mdmem.steps import RUNS_NAME
 
 ONE = fact([3], "The pipes behind wall 2 drip slowly", "drip slowly")
 OTHER = fact([4], "The damp cellar has old shelves under the stairs, by wall 3", "damp cellar")
@@ -217,7 +217,7 @@ class TestWhatIsSent:
     ):
         aged(write_session(folder, *TALK))
         with monkeypatch.context() as patch:
-            patch.setattr("mdmem.digest.model_step._MOST_SECONDS", -1)
+            patch.setattr("mdmem.nights.digest.model_step._MOST_SECONDS", -1)
             assert (run(at).steps[0].record.entries, len(server.bodies)) == (1, 0)
         assert run(at).steps[0].record.by_model == 10
 

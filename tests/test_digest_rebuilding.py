@@ -11,7 +11,7 @@ from conftest import World
 from pi_sessions import START, Transcript, digest, texts, write_session
 from workspaces import NOW, Desk, desk
 
-from mdmem.digest import cursors
+from mdmem.nights.digest import cursors
 
 SAID = (
     "We decided to keep the old pump.",

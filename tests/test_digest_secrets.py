@@ -11,7 +11,7 @@ from commandline import Shell
 from made_sessions import Turn, write_session
 from test_secrets import EVERYTHING, KEYS, OTHERS, PASSWORD, RANDOM_WORD, STRICT, TOKENS
 
-from mdmem.transcripts import CLIENT_NAMES
+from mdmem.sessions.clients import CLIENT_NAMES
 
 START = datetime(2026, 3, 2, 0, 0, tzinfo=UTC)
 HALF_AN_HOUR = timedelta(minutes=30)

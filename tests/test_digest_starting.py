@@ -11,11 +11,11 @@ from conftest import World
 from workspaces import NOW, Desk, desk
 
 from mdmem import agenthooks
-from mdmem.digest import starting
-from mdmem.errors import RepositoryProblem
 from mdmem.folder import files
 from mdmem.memory import Memory
+from mdmem.model.errors import RepositoryProblem
 from mdmem.model.pipelines import Digest
+from mdmem.nights.digest import starting
 
 Start = Callable[..., list[Sequence[str]]]
 

@@ -13,11 +13,11 @@ from conftest import World
 from pi_sessions import write_session
 from workspaces import NOW, Desk, desk
 
-from mdmem.digest import cursors, news
-from mdmem.digest.cursors import Cursor, Cursors, ReadEnd
 from mdmem.memory import Memory
 from mdmem.model.pipelines import StepRecord
 from mdmem.model.sessions import ReadingStart
+from mdmem.nights.digest import cursors, news
+from mdmem.nights.digest.cursors import Cursor, Cursors, ReadEnd
 
 TALK = ("We decided to keep the old pump.", "agent: Noted.", "I prefer calls before noon.")
 START = ReadingStart(

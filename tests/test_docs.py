@@ -182,7 +182,9 @@ class TestErrors:
 
     @pytest.mark.costly
     def test_the_tree_of_failures_names_every_code_at_its_class(self):
-        tree = ast.get_docstring(ast.parse((ROOT / "mdmem/errors.py").read_text(encoding="utf-8")))
+        tree = ast.get_docstring(
+            ast.parse((ROOT / "mdmem/model/errors.py").read_text(encoding="utf-8"))
+        )
         assert tree is not None
         at, named = "", set[tuple[str, str]]()
         for line in tree.splitlines():

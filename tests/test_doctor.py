@@ -12,10 +12,11 @@ from examination import desk as desk
 from examination import holder as holder
 from workspaces import Desk
 
-from mdmem import doctor, events
-from mdmem.catchup import index
-from mdmem.doctor import Finding, Level, exit_status
+from mdmem import events
 from mdmem.folder import hook_files
+from mdmem.health import doctor
+from mdmem.health.doctor import Finding, Level, exit_status
+from mdmem.index import catching_up
 
 SOUND = {
     *(
@@ -81,7 +82,7 @@ def test_no_git(desk: Desk, monkeypatch: pytest.MonkeyPatch):
     workspace = desk.workspace
     monkeypatch.setenv("PATH", str(desk.root))
     (finding,) = doctor.examine(
-        workspace, partial(index.index_as_is, workspace), partial(rebuild, desk)
+        workspace, partial(catching_up.index_as_is, workspace), partial(rebuild, desk)
     )
     assert (finding.check, finding.level, finding.hint) == ("git", Level.ERROR, "Install git.")
 
@@ -120,7 +121,7 @@ def test_settings_that_have_become_unreadable(where: str, desk: Desk):
     (desk.root / "mdmem.toml" if where == "workspace" else user_settings).write_text(
         "langage = 'en'\n"
     )
-    findings = doctor.examine(workspace, partial(index.index_as_is, workspace), lambda _: 0)
+    findings = doctor.examine(workspace, partial(catching_up.index_as_is, workspace), lambda _: 0)
     (finding,) = (each for each in findings if each.check == "settings")
     assert (finding.level, finding.hint) == (Level.ERROR, "Did you mean language?")
 
@@ -132,7 +133,7 @@ def test_nobody_is_known(desk: Desk):
     assert findings_of(desk, "identity") == []
     workspace = desk.workspace
     desk.write("mdmem.toml", 'author = "Ada <ada@example.org>"\nx = "not closed\n')
-    findings = doctor.examine(workspace, partial(index.index_as_is, workspace), lambda _: 0)
+    findings = doctor.examine(workspace, partial(catching_up.index_as_is, workspace), lambda _: 0)
     (finding,) = (each for each in findings if each.check == "identity")
     assert finding.level is Level.NOTE
 

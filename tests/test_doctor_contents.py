@@ -12,9 +12,9 @@ from examination import holder as holder
 from workspaces import TOKEN, Desk
 from workspaces import desk as make_desk
 
-from mdmem import doctor
-from mdmem.doctor import Finding, Level, exit_status
-from mdmem.wording import verb
+from mdmem.health import doctor
+from mdmem.health.doctor import Finding, Level, exit_status
+from mdmem.model.wording import verb
 
 KEY = "AKIA" + "Q3ZT7NXKMW5CR2YF"
 

@@ -19,12 +19,14 @@ from examination import holder as holder
 from workspaces import TOKEN, Desk, append, without_state
 from workspaces import desk as make_desk
 
-from mdmem import doctor, events, trail
-from mdmem.doctor import Level, exit_status
+from mdmem import events
 from mdmem.events import Event, Outcome
 from mdmem.folder import files, write_ahead
+from mdmem.health import doctor
+from mdmem.health.doctor import Level, exit_status
 from mdmem.model import FilePath
-from mdmem.wording import verb
+from mdmem.model.wording import verb
+from mdmem.past.storage import TRAIL_NAME
 
 # mdmem's own folder and files.
 
@@ -171,7 +173,7 @@ def break_sort(path: Path) -> None:
     "spoil", [break_table, break_page, break_value, break_revision, break_sort]
 )
 def test_a_damaged_table_of_versions(spoil: Callable[[Path], None], desk: Desk):
-    path = desk.workspace.state / trail.TRAIL_NAME
+    path = desk.workspace.state / TRAIL_NAME
     spoil(path)
     before = only_finding(desk, "versions")
     assert (
@@ -268,7 +270,7 @@ def test_events_of_the_last_days(desk: Desk):
         (1, "log", 10, Outcome.REFUSED, "busy", None),
         (1, "log", 10, Outcome.REFUSED, "usage", None),
         (1, "log", 10, Outcome.FAILED, "storage", None),
-        (0, "search", 10, Outcome.BUG, "bug", "KeyError in mdmem.search.query:7"),
+        (0, "search", 10, Outcome.BUG, "bug", "KeyError in mdmem.index.query:7"),
     ):
         events.record_event(
             desk.workspace.state,
@@ -288,7 +290,7 @@ def test_events_of_the_last_days(desk: Desk):
         (Level.OK, "7 in the last 7 days; the slowest was edit-section, 1,500 ms"),
         (Level.NOTE, "refused: 2 section-not-found, 1 busy"),
         (Level.WARNING, "failed: 1 storage"),
-        (Level.WARNING, "a bug in mdmem, in search: KeyError in mdmem.search.query:7 (times: 1)"),
+        (Level.WARNING, "a bug in mdmem, in search: KeyError in mdmem.index.query:7 (times: 1)"),
     ]
 
 
@@ -312,7 +314,7 @@ def test_nothing_is_mended_while_another_mdmem_writes(desk: Desk):
 
 def test_a_table_that_is_being_written_is_not_discarded(desk: Desk):
     desk.write("mdmem.toml", "lock_timeout = 0.05\n")
-    path = desk.workspace.state / trail.TRAIL_NAME
+    path = desk.workspace.state / TRAIL_NAME
     break_table(path)
     with files.lock(desk.workspace.state / files.TRAIL_LOCK, 0):
         assert only_finding(desk, "versions", fix=True).level is Level.ERROR

@@ -10,8 +10,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from mdmem.errors import PathProblem, TextProblem
 from mdmem.model import MAX_FILE_BYTES
+from mdmem.model.errors import PathProblem, TextProblem
 from mdmem.text.document import (
     UNSPACED,
     BlockKind,

@@ -15,20 +15,20 @@ from conftest import World
 from pi_sessions import write_session
 from workspaces import NOW
 
-from mdmem import adoption, agenthooks
+from mdmem import agenthooks
 from mdmem.cli import main
-from mdmem.errors import MdmemError
 from mdmem.githooks.hooks import catch_up
 from mdmem.mcp.door import Door
 from mdmem.memory import Memory, initialise
 from mdmem.memtool import Backend
 from mdmem.model import Source
+from mdmem.model.errors import MdmemError
 from mdmem.model.pipelines import Digest, Dream, Sync
 from mdmem.model.reads import Initialise
 from mdmem.model.searches import ListFacts, Search
 from mdmem.model.writes import Remember, WriteOptions
 from mdmem.startup.records import replace
-from mdmem.workspace import used_workspaces
+from mdmem.workspace import adoption, used_workspaces
 
 SECRET = "wants every install done with zebra"
 """The line of Mallory's that no agent is to be told."""

@@ -24,21 +24,21 @@ from dreams import (
 )
 from workspaces import Desk, desk
 
-from mdmem import steps
 from mdmem.changes.file_write import Plan
-from mdmem.dream import due, writing
-from mdmem.errors import MdmemError, RefusedChange
 from mdmem.folder import trust
 from mdmem.folder.trust import TextOrigin
 from mdmem.memory import Memory
 from mdmem.model import FilePath, Source
+from mdmem.model.errors import MdmemError, RefusedChange
 from mdmem.model.history import FactHistory, ShowHistory
 from mdmem.model.pipelines import DreamOp
 from mdmem.model.proposals import Accept, Reject
 from mdmem.model.writes import Forget, Remember, Revert, WriteOptions
+from mdmem.nights import steps
+from mdmem.nights.dream import due, writing
+from mdmem.past.table import Trail
 from mdmem.show.reads import status_text
 from mdmem.text.facts import parse_item
-from mdmem.trail import Trail
 from mdmem.workspace import Workspace
 
 SEED = "# Memory\n\n## Facts\n\n- employer: Stripe\n- plays the cello in a quartet on Tuesdays\n"
@@ -645,7 +645,7 @@ class TestProposals:
         }
 
     def test_at_most_so_many_parts_stand(self, at: Desk, monkeypatch: pytest.MonkeyPatch):
-        monkeypatch.setattr("mdmem.dream.writing.MOST_STANDING_PARTS", 2)
+        monkeypatch.setattr("mdmem.nights.dream.writing.MOST_STANDING_PARTS", 2)
         digested(
             at,
             *(

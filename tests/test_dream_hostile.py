@@ -20,15 +20,15 @@ from kept_state import keep_state
 from scripted_models import MODEL, Reply, serving
 from workspaces import Desk, desk
 
-from mdmem.dream import cases, model_step, policy
-from mdmem.dream.candidates import DreamCandidate, LogEntries
-from mdmem.dream.curated import CuratedFact, CuratedMemory
-from mdmem.dream.policy import Decided, Limits
 from mdmem.llm.checks import check_changes
 from mdmem.memory import Memory
 from mdmem.model import Source
 from mdmem.model.pipelines import DreamOp
 from mdmem.model.writes import Revert
+from mdmem.nights.dream import cases, model_step, policy
+from mdmem.nights.dream.candidates import DreamCandidate, LogEntries
+from mdmem.nights.dream.curated import CuratedFact, CuratedMemory
+from mdmem.nights.dream.policy import Decided, Limits
 from mdmem.text.facts import fact_id
 
 FIRST = date(2026, 3, 4)

@@ -16,7 +16,7 @@ from week_script import PROFILE, Session
 from mdmem.memory import Memory
 from mdmem.model import Source
 from mdmem.model.writes import Log, WriteOptions
-from mdmem.transcripts import CLIENT_NAMES
+from mdmem.sessions.clients import CLIENT_NAMES
 
 MEMORY = """\
 # Memory

@@ -107,7 +107,9 @@ def test_two_machines_dream_one_night(at: Desk, tmp_path: Path, monkeypatch: pyt
     dream(other)
     expected = curated(at)
     at.git(
-        "config", "merge.mdmem.driver", f"{sys.executable} -P -m mdmem.mergedriver %O %A %B %P %L"
+        "config",
+        "merge.mdmem.driver",
+        f"{sys.executable} -P -m mdmem.githooks.mergedriver %O %A %B %P %L",
     )
     at.write(".git/info/attributes", "*.md merge=mdmem\n")
     at.git("fetch", "-q", other.root, "main", "refs/heads/mdmem/*:refs/heads/mdmem/*")

@@ -19,20 +19,20 @@ from scripted_models import MODEL, Reply, ScriptedServer, in_turn, serving
 from workspaces import NOW, TOKEN, Desk, desk
 
 from mdmem.cli import main
-from mdmem.dream import model_step
-from mdmem.dream.candidates import Night
-from mdmem.dream.cases import FORGETS_NOTHING, SAID_ONCE
-from mdmem.dream.curated import CuratedMemory
-from mdmem.dream.model_step import NightModel
-from mdmem.dream.policy import Suggestion, leave
-from mdmem.errors import WorkspaceProblem
 from mdmem.llm import asking
 from mdmem.llm.asking import RequestRecord
 from mdmem.llm.checks import check_changes
 from mdmem.llm.requests import consolidate_request
 from mdmem.model import FactId, Source
+from mdmem.model.errors import WorkspaceProblem
 from mdmem.model.pipelines import DreamOp
 from mdmem.model.writes import Purge, Remember
+from mdmem.nights.dream import model_step
+from mdmem.nights.dream.candidates import Night
+from mdmem.nights.dream.cases import FORGETS_NOTHING, SAID_ONCE
+from mdmem.nights.dream.curated import CuratedMemory
+from mdmem.nights.dream.model_step import NightModel
+from mdmem.nights.dream.policy import Suggestion, leave
 from mdmem.show.pipelines import dream_text
 from mdmem.show.values import to_json
 from mdmem.startup.records import replace

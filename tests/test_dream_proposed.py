@@ -21,9 +21,9 @@ from dreams import (
 from workspaces import Desk, desk
 
 from mdmem.cli.messages import in_flags
-from mdmem.errors import MdmemError
 from mdmem.memory import Memory
 from mdmem.model import Source
+from mdmem.model.errors import MdmemError
 from mdmem.model.pipelines import TOO_MANY_WAIT, DreamOp
 from mdmem.model.proposals import Accept
 from mdmem.show.pipelines import dream_notes
@@ -155,7 +155,7 @@ class TestWhatIsOnlyProposed:
         assert curated(at) == [f"- [fact] {first}"]
 
     def test_no_more_than_may_wait(self, at: Desk, monkeypatch: pytest.MonkeyPatch):
-        monkeypatch.setattr("mdmem.dream.writing.MOST_STANDING_PARTS", 2)
+        monkeypatch.setattr("mdmem.nights.dream.writing.MOST_STANDING_PARTS", 2)
         texts = ("the shed is painted green", "I prefer tea over coffee", "my boat lies in Bergen")
         before = DAY - timedelta(days=1)
         for number, day in enumerate((before, DAY)):

@@ -24,8 +24,8 @@ from week_gold import (
     lines,
 )
 
-from mdmem.history.messages import ParsedNote
-from mdmem.history.notes import parse_message
+from mdmem.past.messages import ParsedNote
+from mdmem.past.notes import parse_message
 from mdmem.text.facts import parse_item
 
 KEPT = 0.9

@@ -7,8 +7,8 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from mdmem.editors.daily import insert, log, new_log
-from mdmem.errors import SectionProblem
 from mdmem.model import Op
+from mdmem.model.errors import SectionProblem
 from mdmem.text.document import parse
 from mdmem.text.facts import items, parse_item, write_item
 

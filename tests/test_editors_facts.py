@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from mdmem.editors import EditResult
 from mdmem.editors.fact_difference import fact_difference
 from mdmem.editors.facts import forget, items_named, remember, similar_items
-from mdmem.errors import MdmemError
 from mdmem.model import FactId, Op, Supersession
+from mdmem.model.errors import MdmemError
 from mdmem.model.writes import Remember, WriteOptions
 from mdmem.text.document import parse
 from mdmem.text.facts import find_same_item, holds_key, items, parse_item

@@ -5,8 +5,8 @@ import pytest
 from mdmem.editors import EditResult
 from mdmem.editors.facts import needs_foundations, remember, similar_items
 from mdmem.editors.list_items import Foundation, Foundations
-from mdmem.errors import FactProblem
 from mdmem.model import Source
+from mdmem.model.errors import FactProblem
 from mdmem.model.writes import Remember, WriteOptions
 from mdmem.text.document import parse
 from mdmem.text.facts import fact_id, items

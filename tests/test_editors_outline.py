@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from mdmem.editors.outline import create, delete, heading, rename
 from mdmem.editors.section import edit
-from mdmem.errors import MdmemError, SectionProblem, TextProblem
 from mdmem.model import Op
+from mdmem.model.errors import MdmemError, SectionProblem, TextProblem
 from mdmem.model.writes import Action, EditSection
 from mdmem.text.addresses import find_section, matching_sections
 from mdmem.text.document import Document, Section, parse

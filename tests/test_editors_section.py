@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from mdmem.editors import EditResult
 from mdmem.editors.section import edit
-from mdmem.errors import MdmemError, SectionProblem, TextProblem, UsageProblem
+from mdmem.model.errors import MdmemError, SectionProblem, TextProblem, UsageProblem
 from mdmem.model.writes import Action, EditSection
 from mdmem.text.addresses import matching_sections
 from mdmem.text.document import (

@@ -10,11 +10,11 @@ from conftest import World
 from workspaces import Desk, code_of, desk
 
 from mdmem.changes.plan import plan_edit
+from mdmem.changes.verbs import FileEdit, InstructionsEdit, RevertEdit, target_path, verb_of
 from mdmem.model import CommitId, FilePath, Source
 from mdmem.model.writes import DigestDay, Remember, WriteOptions
 from mdmem.repo import branch_commits
 from mdmem.text.facts import fact_id
-from mdmem.verbs import FileEdit, InstructionsEdit, RevertEdit, target_path, verb_of
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from workspaces import TOKEN
 
-from mdmem.errors import (
+from mdmem.model.errors import (
     MdmemError,
     SectionProblem,
     StorageProblem,

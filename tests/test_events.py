@@ -21,9 +21,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mdmem import events
-from mdmem.errors import MdmemError, RefusedChange, RepositoryProblem, StorageProblem, UsageProblem
 from mdmem.events import Event, EventRecorder, Outcome, Quality
 from mdmem.model import CommitId
+from mdmem.model.errors import (
+    MdmemError,
+    RefusedChange,
+    RepositoryProblem,
+    StorageProblem,
+    UsageProblem,
+)
 
 WHEN = datetime(2026, 3, 5, 9, 30, 0, 123000, tzinfo=UTC)
 PROCESSES, EACH = 8, 200

@@ -10,16 +10,12 @@ from conftest import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mdmem.extract.drafts import MOST_CHARACTERS, Draft, DraftRules, draw, draw_permissively
-from mdmem.extract.relative_dates import annotate
-from mdmem.extract.sentences import (
-    REPORTED,
-    Sentence,
-    WordedPattern,
-    sentences,
-    strip_pasted,
-)
-from mdmem.extract.statements import (
+from mdmem.model import Source
+from mdmem.model.sessions import Message, Speaker
+from mdmem.sessions.drafts import MOST_CHARACTERS, Draft, DraftRules, draw, draw_permissively
+from mdmem.sessions.relative_dates import annotate
+from mdmem.sessions.sentences import REPORTED, Sentence, WordedPattern, sentences, strip_pasted
+from mdmem.sessions.statements import (
     ATTRIBUTES,
     CORRECTS,
     KEPT_ANYWHERE,
@@ -27,8 +23,6 @@ from mdmem.extract.statements import (
     find_cue,
     stated_attribute,
 )
-from mdmem.model import Source
-from mdmem.model.sessions import Message, Speaker
 from mdmem.text.facts import fact_id
 
 START = datetime(2026, 3, 4, 21, 0, tzinfo=UTC)

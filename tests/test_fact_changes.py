@@ -6,10 +6,10 @@ import pytest
 from dated_memory import DatedMemory, change_employers
 from workspaces import append, code_of
 
-from mdmem.errors import HistoryProblem, UsageProblem
 from mdmem.memory import Memory
 from mdmem.merge import setup
 from mdmem.model import Source
+from mdmem.model.errors import HistoryProblem, UsageProblem
 from mdmem.model.history import ChangeKind, DayView, FactChange, ShowChanges
 from mdmem.model.reads import SectionView, Show
 from mdmem.model.writes import Action, EditSection, Forget, Log, Remember, WriteOptions

@@ -2,7 +2,7 @@
 
 import pytest
 
-from mdmem.errors import FactProblem
+from mdmem.model.errors import FactProblem
 from mdmem.text.document import parse
 from mdmem.text.fact_names import items_matching, names_any, similar_ids
 from mdmem.text.facts import fact_id, items

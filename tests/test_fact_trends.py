@@ -15,8 +15,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from workspaces import code_of
 
-from mdmem.catchup import fresh_trail
-from mdmem.history.figures import half_life, survival
 from mdmem.memory import Memory
 from mdmem.model import Source
 from mdmem.model.history import ShowChanges
@@ -24,7 +22,9 @@ from mdmem.model.searches import ListFacts
 from mdmem.model.trail import TrailCommit
 from mdmem.model.trends import FactDay, FactTrends, ShowTrends
 from mdmem.model.writes import Contradict, Forget, Log, Remember, WriteOptions
-from mdmem.trail import Trail
+from mdmem.past import fresh_trail
+from mdmem.past.figures import half_life, survival
+from mdmem.past.table import Trail
 
 STATED = WriteOptions(source=Source.USER_STATED)
 CLAUDE = WriteOptions(actor="agent/claude")

@@ -8,7 +8,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from mdmem.editors.list_items import rewrite_item
-from mdmem.errors import FactProblem, TextProblem
+from mdmem.model.errors import FactProblem, TextProblem
+from mdmem.model.wording import field
 from mdmem.text.document import parse
 from mdmem.text.fact_names import id_prefix, items_matching, names_any
 from mdmem.text.facts import (
@@ -30,7 +31,6 @@ from mdmem.text.facts import (
     split_kind,
     write_item,
 )
-from mdmem.wording import field
 
 DAY = date(2026, 3, 5)
 _UNTIL = re.compile(r" \(until [-0-9]+\)$")

@@ -16,17 +16,17 @@ from mdmem.changes.apply import change_note
 from mdmem.changes.file_write import Plan, Retry, WrittenChange
 from mdmem.changes.plan import plan_edit
 from mdmem.changes.recover import Transaction
+from mdmem.changes.verbs import FileEdit, target_path
 from mdmem.editors import EditResult
-from mdmem.errors import RepositoryProblem
 from mdmem.folder import files, write_ahead
-from mdmem.history.messages import compose_message
 from mdmem.model import CommitId, FilePath, Op
+from mdmem.model.errors import RepositoryProblem
 from mdmem.model.writes import Action, EditSection, Remember, WriteOptions
+from mdmem.past.messages import compose_message
 from mdmem.repo import commits
 from mdmem.repo.runner import GitResult
 from mdmem.repo.worktree import ASSUME_UNCHANGED, SKIP_WORKTREE
 from mdmem.text.document import parse
-from mdmem.verbs import FileEdit, target_path
 from mdmem.workspace import Workspace
 
 OTHER, OLD_OTHER, NEW_OTHER = (

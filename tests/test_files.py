@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from system_calls import descriptors, failing
 from workspaces import where_modes_count
 
-from mdmem.errors import PathProblem, RepositoryProblem
 from mdmem.folder import files, listing
 from mdmem.model import MAX_FILE_BYTES, FilePath
+from mdmem.model.errors import PathProblem, RepositoryProblem
 
 TEMPORARY = ".mdmem-0.tmp"
 

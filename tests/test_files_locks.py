@@ -13,8 +13,8 @@ from conftest import World
 from system_calls import descriptors, failing
 from warm import wait_until
 
-from mdmem.errors import RepositoryProblem, StorageProblem
 from mdmem.folder import files
+from mdmem.model.errors import RepositoryProblem, StorageProblem
 
 
 class TestLock:
@@ -152,7 +152,7 @@ class TestLock:
 
     def test_whoever_gave_up_waiting_can_leave(self, world: World, tmp_path: Path):
         script = (
-            "import sys\nfrom pathlib import Path\nfrom mdmem.folder import files\nfrom mdmem.errors import MdmemError\n"
+            "import sys\nfrom pathlib import Path\nfrom mdmem.folder import files\nfrom mdmem.model.errors import MdmemError\n"
             "try:\n    with files.lock(Path(sys.argv[1]), 0.01): pass\nexcept MdmemError as problem: print(problem.code)"
         )
         with files.lock(tmp_path / "lock", 0):

@@ -4,8 +4,8 @@ import pytest
 from test_search_curated import QUESTIONS, TODAY
 from test_search_curated import index as index  # the fixture
 
-from mdmem.search.indexer import SearchIndex
-from mdmem.search.query import Filter, IndexQuery
+from mdmem.index.indexer import SearchIndex
+from mdmem.index.query import Filter, IndexQuery
 from mdmem.text.follow_ups import made_things
 
 MISSED = ("home city", "What is the user allergic to?", "How much did the desk cost?")

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from workspaces import Desk, desk
 
 from mdmem import repo
-from mdmem.errors import MdmemError
 from mdmem.model import CommitId, FilePath
+from mdmem.model.errors import MdmemError
 from mdmem.repo import Repository, branch_commits, git_files, git_settings
 from mdmem.repo.worktree import PathState
 

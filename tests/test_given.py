@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given as examples
 from hypothesis import strategies as st
 
-from mdmem import given
-from mdmem.given import SessionRecord, read_record, update_record
+from mdmem.context import given
+from mdmem.context.given import SessionRecord, read_record, update_record
 
 BLOCK = "<mdmem-context>\nLong-term memory, for reference.\n## Memory · MEMORY.md\n- :9 drink: tea\n</mdmem-context>"
 

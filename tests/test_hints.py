@@ -34,8 +34,8 @@ from hint_situations import (
 from source_hints import is_said, source_hints
 
 from mdmem.cli.commands import COMMANDS
-from mdmem.errors import MdmemError
 from mdmem.folder import layout
+from mdmem.model.errors import MdmemError
 from mdmem.startup import late
 from mdmem.text.document import parse
 from mdmem.text.facts import fact_id, items

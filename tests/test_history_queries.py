@@ -7,12 +7,13 @@ import pytest
 from dated_memory import DAYS, DatedMemory, change_employers
 from workspaces import append, code_of, gits
 
-from mdmem.errors import MdmemError
 from mdmem.merge import setup
 from mdmem.model import Op, Source, Status
+from mdmem.model.errors import MdmemError
 from mdmem.model.history import FactHistory, OtherReading, SectionHistory, ShowBlame, ShowHistory
 from mdmem.model.reads import Show
 from mdmem.model.searches import ListFacts
+from mdmem.model.wording import verb
 from mdmem.model.writes import (
     Action,
     Contradict,
@@ -24,7 +25,6 @@ from mdmem.model.writes import (
     WriteOptions,
 )
 from mdmem.text.facts import fact_id
-from mdmem.wording import verb
 
 
 class TestFactHistory:

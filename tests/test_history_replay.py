@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from replays import FACTS, LOG, MEMORY, TOPIC, ReplayedMemory, commit_id, fact, memory, message
 from trail_dump import dump
 
-from mdmem.history import file_changes
 from mdmem.model import CommitId, FilePath, Op, Source
 from mdmem.model.trail import Entry, Fate, MarkKind, Origin, StatedRevert
+from mdmem.past import file_changes
 from mdmem.text.entries import entries
 
 OLD, NEW = "employer: Stripe", "employer: Linear"

@@ -9,9 +9,9 @@ from conftest import NAME, World
 from vault import Vault
 
 from mdmem import repo
-from mdmem.errors import RepositoryProblem
-from mdmem.repo import history_rewrite
-from mdmem.repo.history_rewrite import (
+from mdmem.model.errors import RepositoryProblem
+from mdmem.purge import history_rewrite
+from mdmem.purge.history_rewrite import (
     KEPT_STASH,
     LinkedWorktree,
     Objects,

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from mdmem.errors import RepositoryProblem
 from mdmem.folder.hook_files import HOOKS, hook_states, install, lines_to_add, uninstall
+from mdmem.model.errors import RepositoryProblem
 
 PYTHON = sys.executable
 THEIRS = "#!/bin/sh\necho theirs\n"

@@ -15,9 +15,9 @@ from workspaces import Desk
 
 import mdmem
 from mdmem import events
-from mdmem.catchup import index
 from mdmem.folder.hook_files import HOOKS, install, lines_to_add
 from mdmem.githooks import hooks as githooks
+from mdmem.index import catching_up
 
 WAIT = 20
 LATER = 1 << 32
@@ -439,7 +439,7 @@ print(githooks.main([{name!r}]), os.getsid(0) == os.getpid(), os.path.exists(f"/
         assert not (at.workspace.state / "index").exists()  # that is left to the one that waits
         os.utime(mark, (0, 0))
         world.run(workspace, started)
-        assert index.index_as_is(at.workspace)[1]
+        assert catching_up.index_as_is(at.workspace)[1]
         assert not mark.exists()
 
     @pytest.mark.parametrize(
@@ -461,7 +461,7 @@ print(githooks.main([{name!r}]), os.getsid(0) == os.getpid(), os.path.exists(f"/
             0 if closed == "2>&-" else 2,
         )
 
-    @pytest.mark.parametrize("missing", ["text/check", "catchup/background", "repo/git_files"])
+    @pytest.mark.parametrize("missing", ["text/check", "index/background", "repo/git_files"])
     def test_half_of_mdmem_is_none(
         self, world: World, workspace: Path, tmp_path: Path, missing: str
     ):

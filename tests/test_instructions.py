@@ -16,11 +16,11 @@ from workspaces import Desk, code_of, desk
 
 from mdmem.changes.instructions import files_with_instructions, set_instructions
 from mdmem.editors.instructions import find_instructions, put_in, take_out
-from mdmem.errors import MdmemError, SectionProblem
 from mdmem.folder import files, installed
 from mdmem.mcp.tools import TOOLS
 from mdmem.memory import initialise
 from mdmem.model import FilePath
+from mdmem.model.errors import MdmemError, SectionProblem
 from mdmem.model.reads import Initialise
 from mdmem.repo import commits
 from mdmem.text.document import BOM, parse, split_lines

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mdmem.editors.merge3 import inverse_patch
-from mdmem.errors import SectionProblem
+from mdmem.model.errors import SectionProblem
 from mdmem.text.document import Document, parse
 from mdmem.text.facts import fact_id
 

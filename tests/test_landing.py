@@ -11,12 +11,13 @@ from commandline import MadeOnce
 from conftest import World
 from workspaces import Desk, desk
 
-from mdmem.changes import landing, pending, placing
-from mdmem.errors import MdmemError
+from mdmem.changes import pending, placing
 from mdmem.folder import files
 from mdmem.merge import setup
+from mdmem.model.errors import MdmemError
 from mdmem.model.writes import Log
 from mdmem.repo import commits
+from mdmem.sync import landing
 
 BASE = "# Memory\n\n## Facts\n\n- likes tea\n"
 THEIRS = "# Memory\n\n## Facts\n\n- likes tea\n- drives a Volvo\n"

@@ -5,7 +5,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mdmem.errors import PathProblem
 from mdmem.folder.layout import (
     day_of,
     is_markdown,
@@ -23,6 +22,7 @@ from mdmem.folder.layout import (
     within,
 )
 from mdmem.model import FileKind
+from mdmem.model.errors import PathProblem
 
 EVERGREEN, DAILY, PROFILE, BOOTSTRAP, OTHER = FileKind
 

@@ -19,11 +19,11 @@ from mdmem.editors.corrections import correction_likeness, ends_something
 from mdmem.editors.sameness import resemble
 from mdmem.memory import Memory
 from mdmem.model.searches import Search
+from mdmem.model.wording import plain
 from mdmem.model.writes import Forget, LikeFact, Log, Remember, WriteOptions
 from mdmem.repo.runner import converse
 from mdmem.show.writes import like_hint
 from mdmem.text.facts import fact_id
-from mdmem.wording import plain
 
 _DATA = Path(__file__).parent / "data" / "like"
 """Pairs of a standing line and a new one, written before anything was tuned on them; what is held

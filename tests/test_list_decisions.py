@@ -9,8 +9,8 @@ from conftest import World
 from proposal_actions import SEED, closed, fact, parts, problem, propose, reject, trailers
 from workspaces import NOW, Desk, desk
 
-from mdmem.errors import MdmemError
 from mdmem.memory import Memory
+from mdmem.model.errors import MdmemError
 from mdmem.model.proposals import (
     Decide,
     ItemChoice,

@@ -14,11 +14,11 @@ from conftest import World
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from mdmem import catchup
-from mdmem.history.chains import joined_by_moves
 from mdmem.model.trail import Fate
+from mdmem.past import fresh_trail
+from mdmem.past.chains import joined_by_moves
+from mdmem.past.table import Trail
 from mdmem.text.facts import parse_text
-from mdmem.trail import Trail
 from mdmem.workspace import open_at
 
 DAY = 24 * 60 * 60
@@ -191,7 +191,7 @@ def require_lives_as_made(world: World, root: Path, seed: int, count: int, lines
     times = dict(zip(names, moments(commits, latest), strict=True))
     expected = lives(commits, names, latest)
     assert len(expected) * 3 > len({fact for each in commits for fact in each.facts})
-    with catchup.fresh_trail(workspace) as trail:
+    with fresh_trail(workspace) as trail:
         for commit in trail.commits_after():
             assert commit.moment == times[commit.commit]
         for fact, of_fact in expected.items():

@@ -13,7 +13,7 @@ import pytest
 from conftest import World
 from workspaces import Desk, desk
 
-from mdmem.errors import RepositoryProblem
+from mdmem.model.errors import RepositoryProblem
 from mdmem.model.writes import Log
 from mdmem.repo import locks
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from mdmem.digest import cursors
-from mdmem.digest.cursors import read_marks, write_marks
+from mdmem.nights.digest import cursors
+from mdmem.nights.digest.cursors import read_marks, write_marks
 
 
 def mark(number: int) -> str:

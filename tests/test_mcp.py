@@ -6,14 +6,13 @@ from typing import Any, ClassVar
 import pytest
 from workspaces import TOKEN
 
-from mdmem import wording
-from mdmem.errors import UsageProblem, attempt
 from mdmem.mcp import calls
 from mdmem.mcp.arguments import check_arguments, in_arguments
 from mdmem.mcp.door import actor_of
 from mdmem.mcp.greeting import Greeting, greet
 from mdmem.mcp.tools import INSTRUCTIONS, PROMPTS, TOOLS, offered
-from mdmem.model import Status
+from mdmem.model import Status, wording
+from mdmem.model.errors import UsageProblem, attempt
 from mdmem.model.prompts import BLOCK_CLOSING, BLOCK_OPENING
 from mdmem.model.reads import Outline, OutlineRow, SectionView
 from mdmem.model.searches import Hit, SearchResult

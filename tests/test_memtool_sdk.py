@@ -18,8 +18,8 @@ from record_memory_tool import DATA, create, delete, put, record, view
 from workspaces import NOW, Desk, desk
 
 import mdmem.memtool as memtool
-from mdmem.errors import PackageProblem
 from mdmem.memory import Memory
+from mdmem.model.errors import PackageProblem
 
 PAGE = Path(__file__).parents[1] / "docs/clients/anthropic-sdk.md"
 

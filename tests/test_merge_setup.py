@@ -15,14 +15,14 @@ from hypothesis import strategies as st
 from workspaces import Desk
 from workspaces import desk as make_desk
 
-from mdmem.doctor import Level
-from mdmem.errors import RepositoryProblem
 from mdmem.events import EventRecorder
+from mdmem.health.doctor import Level
 from mdmem.memory.adopting import initialise
 from mdmem.memory.hooks import Hooks
 from mdmem.merge import setup
 from mdmem.merge.setup import with_lines
 from mdmem.model import FilePath
+from mdmem.model.errors import RepositoryProblem
 from mdmem.model.reads import Initialise, InitResult
 
 examined = examined_desk

@@ -10,12 +10,12 @@ from workspaces import Desk
 from workspaces import desk as make_desk
 
 from mdmem.editors.merge3.merging import merge3
-from mdmem.errors import FactProblem
 from mdmem.folder import hook_files
 from mdmem.memory import Memory, commit_hooks
 from mdmem.merge import setup
 from mdmem.merge.again import base_text, files_of_both
 from mdmem.model import CommitId, FilePath
+from mdmem.model.errors import FactProblem
 from mdmem.model.proposals import AdviceKind
 from mdmem.model.writes import Resolve
 from mdmem.repo.first_parent import merge_bases

@@ -8,8 +8,8 @@ from conftest import World
 from workspaces import Desk, desk
 
 from mdmem import repo
-from mdmem.errors import RepositoryProblem
 from mdmem.merge import setup
+from mdmem.model.errors import RepositoryProblem
 from mdmem.model.pipelines import SetAside
 from mdmem.repo import merge_trees
 from mdmem.repo.merge_trees import MergedTree

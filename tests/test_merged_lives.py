@@ -13,17 +13,17 @@ from dated_memory import dated_desk as dated_desk
 from trail_dump import dump
 from workspaces import code_of
 
-from mdmem.catchup import fresh_trail
-from mdmem.errors import MdmemError
 from mdmem.merge import setup
 from mdmem.model import Source, Status
+from mdmem.model.errors import MdmemError
 from mdmem.model.history import FactHistory, FactLink, SectionHistory, ShowHistory
 from mdmem.model.proposals import Propose
 from mdmem.model.searches import ListFacts, Search
 from mdmem.model.writes import Forget, Remember, Revert, WriteOptions
+from mdmem.past import fresh_trail
+from mdmem.past.table import Moments, Trail
 from mdmem.proposals.branches import find_proposal
 from mdmem.show import history as shown
-from mdmem.trail import Moments, Trail
 
 LATER = "2026-06-01"
 HEADER = "# Memory\n\n## Work\n\n"

@@ -12,8 +12,8 @@ from conftest import World
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mdmem import mergedriver
 from mdmem.editors.merge3 import merging
+from mdmem.githooks import mergedriver
 from mdmem.model import FileKind
 from mdmem.text.facts import fact_id
 
@@ -117,7 +117,7 @@ def test_its_way_in_loads_neither_the_command_line_nor_the_index(bench: Bench):
         name
         for name in loaded
         if name.startswith(
-            ("mdmem.cli", "mdmem.search", "mdmem.changes", "mdmem.memory", "git", "typer")
+            ("mdmem.cli", "mdmem.index", "mdmem.changes", "mdmem.memory", "git", "typer")
         )
     } == set()
 

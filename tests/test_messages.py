@@ -5,15 +5,10 @@ from conftest import World, examples
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mdmem.history import (
-    CommitNote,
-    compose_message,
-    parse_trailers,
-    section_name,
-)
-from mdmem.history.notes import line_origin, parse_message
 from mdmem.model import CommitId, FactId, FilePath, Op, Provenance, Source, Supersession
 from mdmem.model.trail import Commit
+from mdmem.past.messages import CommitNote, compose_message, parse_trailers, section_name
+from mdmem.past.notes import line_origin, parse_message
 
 PATH = FilePath("MEMORY.md")
 NOTE = CommitNote(

@@ -11,8 +11,8 @@ from conftest import World
 from workspaces import Desk, desk
 
 from mdmem import repo
-from mdmem.errors import RepositoryProblem
 from mdmem.model import CommitId, FilePath
+from mdmem.model.errors import RepositoryProblem
 from mdmem.repo import Identity, commits
 from mdmem.repo.runner import GitResult
 

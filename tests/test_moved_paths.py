@@ -12,10 +12,10 @@ from conftest import World
 from workspaces import Desk, code_of, desk
 
 from mdmem.changes import recover
-from mdmem.errors import PathProblem
 from mdmem.folder import files
 from mdmem.folder.write_ahead import MoveRecord
 from mdmem.model import FilePath
+from mdmem.model.errors import PathProblem
 from mdmem.repo import Identity
 
 OLD, NEW, ASIDE = FilePath("memory/a"), FilePath("memory/b"), FilePath("memory/.mdmem-0.tmp")

@@ -12,9 +12,9 @@ from conftest import EMAIL, NAME, World
 from workspaces import HAND, NOW, SEED, TOKEN, Desk, append, code_of, desk
 
 from mdmem.changes import moves
-from mdmem.errors import StorageProblem
 from mdmem.folder import files, write_ahead
 from mdmem.model import FilePath, Op, Source
+from mdmem.model.errors import StorageProblem
 from mdmem.model.writes import Action, EditSection, MovePath, WriteOptions, WriteResult
 from mdmem.repo import commits
 

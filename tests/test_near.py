@@ -83,10 +83,10 @@ def test_what_has_run_does_not_run_again():
 def test_modules_that_are_loaded_by_name_lead_to_tests_of_theirs():
     _, imports = near.imports_of_modules()
     for module, test in [
-        ("verbs.log", "test_log"),
+        ("changes.verbs.log", "test_log"),
         ("cli.writing", "test_cli_writes"),
         ("queries.search", "test_search_time"),
-        ("changes.contradict", "test_contradict"),
+        ("review.contradict", "test_contradict"),
     ]:
         assert test in near.steps_to({f"mdmem.{module}"}, imports), module
 

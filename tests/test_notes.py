@@ -5,8 +5,10 @@ from datetime import UTC, datetime
 
 import pytest
 
-from mdmem.history import CommitNote, compose_claimed_save, compose_message
-from mdmem.history.notes import (
+from mdmem.model import CommitId, FactId, FilePath, Op, Provenance, SectionPath, Source
+from mdmem.model.trail import Commit, TrailCommit
+from mdmem.past.messages import CommitNote, compose_claimed_save, compose_message
+from mdmem.past.notes import (
     ChangedText,
     Statements,
     holds_purged,
@@ -16,10 +18,8 @@ from mdmem.history.notes import (
     purged_trailer,
     purged_words,
 )
-from mdmem.model import CommitId, FactId, FilePath, Op, Provenance, SectionPath, Source
-from mdmem.model.trail import Commit, TrailCommit
-from mdmem.trail import Step, Trail
-from mdmem.trail.steps import with_past
+from mdmem.past.steps import Step, with_past
+from mdmem.past.table import Trail
 
 MEMORY = FilePath("MEMORY.md")
 

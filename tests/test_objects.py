@@ -7,9 +7,9 @@ import pytest
 from conftest import World
 from workspaces import gits
 
-from mdmem.errors import RepositoryProblem
-from mdmem.repo import history_rewrite
-from mdmem.repo.history_rewrite import Objects
+from mdmem.model.errors import RepositoryProblem
+from mdmem.purge import history_rewrite
+from mdmem.purge.history_rewrite import Objects
 
 LONG = bytes(number % 251 for number in range(5000))
 """As long as needs three bytes for its length in a pack."""

@@ -7,8 +7,8 @@ import pytest
 from conftest import World
 from workspaces import Desk, desk
 
-from mdmem.errors import WorkspaceProblem
 from mdmem.memory import Memory
+from mdmem.model.errors import WorkspaceProblem
 from mdmem.model.prompts import BuildContext
 from mdmem.model.searches import ListFacts, Search
 from mdmem.model.writes import Remember, WriteOptions

@@ -16,11 +16,11 @@ from workspaces import NOW, Desk, code_of
 
 from mdmem import agenthooks
 from mdmem.cli import main
-from mdmem.doctor import Level
-from mdmem.errors import MdmemError
 from mdmem.folder import config
+from mdmem.health.doctor import Level
 from mdmem.mcp.door import Door
 from mdmem.memory import Memory, initialise, leave
+from mdmem.model.errors import MdmemError
 from mdmem.model.pipelines import Digest
 from mdmem.model.reads import Initialise, InitResult
 from mdmem.model.searches import Search

@@ -9,9 +9,9 @@ import pytest
 from conftest import World
 from workspaces import NOW, Desk, desk
 
-from mdmem.errors import MdmemError
 from mdmem.memory import Memory, initialise, staged_problems
 from mdmem.model import FileKind
+from mdmem.model.errors import MdmemError
 from mdmem.model.history import ShowHistory
 from mdmem.model.reads import Initialise
 from mdmem.model.searches import Hit, Search

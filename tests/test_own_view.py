@@ -24,11 +24,11 @@ from dreams import settings
 from workspaces import Desk, desk, match_index
 
 from mdmem.cli import main
-from mdmem.errors import SectionProblem
 from mdmem.mcp.door import Door
 from mdmem.mcp.tools import FILE_URI, TOOLS
 from mdmem.memory import Memory
 from mdmem.memtool import Backend
+from mdmem.model.errors import SectionProblem
 from mdmem.model.proposals import Accept
 from mdmem.model.searches import ListFacts
 from mdmem.model.writes import WriteOptions

@@ -20,10 +20,10 @@ from page_readers import commit_on
 from workspaces import TOKEN, Desk, desk
 
 from mdmem.cli import main
-from mdmem.errors import HistoryProblem, PathProblem
 from mdmem.folder import files
 from mdmem.memory import Memory
 from mdmem.model import Source
+from mdmem.model.errors import HistoryProblem, PathProblem
 from mdmem.model.proposals import Propose
 from mdmem.model.searches import ListFacts
 from mdmem.model.writes import Forget, Log, Remember, WriteOptions

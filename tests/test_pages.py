@@ -6,10 +6,10 @@ import pytest
 from conftest import World
 from workspaces import Desk, desk
 
-from mdmem.catchup import index, pages
+from mdmem.index import catching_up, pages
+from mdmem.index.query import Filter
 from mdmem.model.searches import Hit
 from mdmem.model.writes import Forget, Log, Remember
-from mdmem.search.query import Filter
 from mdmem.text import document
 from mdmem.text.scan import Parser, ScanResult, scan
 
@@ -28,7 +28,7 @@ def at(world: World, repository: Path) -> Desk:
 def rebuilt_entries(at: Desk, many: int, monkeypatch: pytest.MonkeyPatch) -> tuple[Hit, ...]:
     """All entries of the index, ended ones too, where so many files count as many."""
     monkeypatch.setattr(pages, "_MANY", many)
-    return index.rebuild_index(at.workspace, True, say).index.entries(Filter(history=True))
+    return catching_up.rebuild_index(at.workspace, True, say).index.entries(Filter(history=True))
 
 
 def scanned_texts(monkeypatch: pytest.MonkeyPatch) -> list[str]:

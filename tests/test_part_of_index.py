@@ -11,12 +11,11 @@ import pytest
 from conftest import World
 from workspaces import NOW, Desk, desk
 
-from mdmem.catchup import background, changed_files, index
+from mdmem.index import background, catching_up, changed_files, snapshot
+from mdmem.index.query import Filter
+from mdmem.index.snapshot import EMPTY_SNAPSHOT
 from mdmem.memory import Memory
 from mdmem.model.searches import BuildProgress, Search, SearchResult
-from mdmem.search import snapshot
-from mdmem.search.query import Filter
-from mdmem.search.snapshot import EMPTY_SNAPSHOT
 from mdmem.workspace import Workspace
 
 
@@ -49,16 +48,16 @@ def rebuild(at: Desk, once_there: Callable[[], None]) -> None:
     calls = [once_there]
 
     def progress(done: int, total: int) -> None:
-        if index.index_as_is(at.workspace)[0].seen.is_part and calls:
+        if catching_up.index_as_is(at.workspace)[0].seen.is_part and calls:
             calls.pop()()
 
-    index.rebuild_index(at.workspace, full=True, say=lambda _: None, progress=progress)
+    catching_up.rebuild_index(at.workspace, full=True, say=lambda _: None, progress=progress)
     assert not calls
 
 
 def test_meanwhile_others_learn_how_far_it_is(at: Desk, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(index, "_PROGRESS_SECONDS", 0)
-    monkeypatch.setattr(index, "_start_build", lambda workspace: None)
+    monkeypatch.setattr(catching_up, "_PROGRESS_SECONDS", 0)
+    monkeypatch.setattr(catching_up, "_start_build", lambda workspace: None)
     at.write("mdmem.toml", "lock_timeout = 0.01\n")
     answers: list[SearchResult] = []
     rebuild(at, lambda: answers.append(Memory(at.workspace).search(Search("old"))))
@@ -85,7 +84,7 @@ def test_a_prompt_gets_them_too(at: Desk):
     rebuild(
         at,
         lambda: notes.extend(
-            index.fresh_index(at.workspace, lambda _: None, current=True, in_part=True).notes
+            catching_up.fresh_index(at.workspace, lambda _: None, current=True, in_part=True).notes
         ),
     )
     assert "newest days first" in notes[0]
@@ -143,19 +142,19 @@ def test_what_a_killed_build_leaves_is_built_from_nothing(at: Desk):
 
     with pytest.raises(Killed):
         rebuild(at, kill)
-    part, is_whole = index.index_as_is(at.workspace)
+    part, is_whole = catching_up.index_as_is(at.workspace)
     assert part.count
     assert not is_whole
-    assert index._opened(at.workspace).seen == EMPTY_SNAPSHOT
+    assert catching_up._opened(at.workspace).seen == EMPTY_SNAPSHOT
     result = Memory(at.workspace).search(Search("lantern", limit=400))
     assert not result.stale
     assert "an old lantern" in texts(result)
-    assert index.index_as_is(at.workspace)[1]
+    assert catching_up.index_as_is(at.workspace)[1]
 
 
 def test_the_whole_is_that_of_an_index_without_parts(at: Desk, monkeypatch: pytest.MonkeyPatch):
     rebuild(at, lambda: None)
-    in_parts = index.index_as_is(at.workspace)[0].entries(Filter())
+    in_parts = catching_up.index_as_is(at.workspace)[0].entries(Filter())
     monkeypatch.setattr(snapshot, "_LONG_BYTES", 10**9)
-    whole = index.rebuild_index(at.workspace, full=True, say=lambda _: None)
+    whole = catching_up.rebuild_index(at.workspace, full=True, say=lambda _: None)
     assert whole.index.entries(Filter()) == in_parts

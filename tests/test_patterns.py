@@ -93,7 +93,7 @@ _HOSTILE = ("*a" * 30 + "b", "**/a/" * 30 + "b", "[a]*" * 30)
 _GLOBS = [layout._translate(each) for each in _HOSTILE]
 _WORDS = re.escape("a b " * 100)
 _MADE: dict[tuple[str, str], list[_Text]] = {
-    ("changes/purge_target.py", "_pattern"): [],
+    ("purge/target.py", "_pattern"): [],
     ("editors/section.py", "find_words"): [f"(?=({_WORDS}))"],
     ("editors/whole_file.py", "_starts"): [f"(?={_WORDS})"],
     ("folder/config.py", "_place"): [r"""\s*(?:\[+\s*)?["']?name["']?\s*[]=.]"""],
@@ -104,13 +104,13 @@ _MADE: dict[tuple[str, str], list[_Text]] = {
     ("llm/checks.py", "_items_of_cut"): [r'"facts"\s*:\s*\['],
     ("llm/grounding.py", "_addresses"): [rf"(?<![\w.@-]){_WORDS}(?!/?[\w@-]|\.\w)"],
     ("memory/authors.py", "name_author"): [r"(?m)^me[ \t]*=[ \t]*\["],
-    ("search/cues.py", "_date"): [],
+    ("index/cues.py", "_date"): [],
     ("secrets.py", "_pattern_matches"): [rule.pattern for rule in secrets.RULES],
     ("text/scan.py", "_matches"): _scan_patterns(),
     ("text/scan.py", "_end"): [],
     ("text/scan.py", "_until"): [],
-    ("transcripts/files.py", "_matches"): [fnmatch.translate(each) for each in _HOSTILE],
-    ("transcripts/tags.py", "_tag_pattern"): [],
+    ("sessions/files.py", "_matches"): [fnmatch.translate(each) for each in _HOSTILE],
+    ("sessions/tags.py", "_tag_pattern"): [],
 }
 """The patterns that functions make of texts, by module and function; of what is none, nothing."""
 

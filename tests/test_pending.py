@@ -21,11 +21,11 @@ from workspaces import (
 )
 
 from mdmem.changes import pending
-from mdmem.errors import RefusedChange
 from mdmem.folder.hook_files import install
+from mdmem.model.errors import RefusedChange
+from mdmem.model.wording import plain
 from mdmem.model.writes import Change, Log
 from mdmem.repo import commits
-from mdmem.wording import plain
 
 REFUSES = "exit 1"
 REFUSES_OURS = "git diff --cached | grep -q 'mark of mdmem' && exit 1\nexit 0"

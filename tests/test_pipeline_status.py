@@ -12,9 +12,9 @@ import pytest
 from commandline import Shell
 from pi_sessions import write_session
 
-from mdmem import steps
+from mdmem.health.stats import run_figures
 from mdmem.model.pipelines import StepRecord
-from mdmem.stats import run_figures
+from mdmem.nights import steps
 from mdmem.workspace import open_at
 
 DAY = 24 * 3600
@@ -60,9 +60,9 @@ def recorded(shell: Shell, *records: StepRecord) -> None:
 
 class TestStatus:
     def test_without_sessions_nothing_is_looked_at(self, shell: Shell):
-        sys.modules.pop("mdmem.digest.overview", None)
+        sys.modules.pop("mdmem.nights.digest.overview", None)
         assert status(shell) is None
-        assert "mdmem.digest.overview" not in sys.modules
+        assert "mdmem.nights.digest.overview" not in sys.modules
         assert "last run" not in shell.run("status").out
 
     def test_before_the_first_run(self, shell: Shell, sessions: Path):

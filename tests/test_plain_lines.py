@@ -4,7 +4,7 @@ from datetime import date
 
 import pytest
 
-from mdmem.dream.wording import key_of, plain_form
+from mdmem.nights.dream.wording import key_of, plain_form
 
 DAY = date(2026, 4, 17)
 """A Friday."""

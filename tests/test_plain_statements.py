@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 
-from mdmem.extract.drafts import Draft, DraftRules, draw
-from mdmem.extract.plain import plain_sentences
 from mdmem.folder import trust
 from mdmem.folder.trust import TextOrigin
 from mdmem.model import Source
 from mdmem.model.sessions import Message, Speaker
+from mdmem.sessions.drafts import Draft, DraftRules, draw
+from mdmem.sessions.plain import plain_sentences
 
 MESSAGES = [
     json.loads(line)

@@ -12,13 +12,13 @@ from workspaces import NOW, Desk, code_of, desk
 
 from mdmem.changes.file_write import Plan
 from mdmem.changes.plan import plan_edit
+from mdmem.changes.verbs import FileEdit, InstructionsEdit, RevertEdit
 from mdmem.editors import EditResult
 from mdmem.model import CommitId, FactId, FilePath, Op, Source, Supersession
+from mdmem.model.wording import field
 from mdmem.model.writes import Action, CreateFile, EditSection, Forget, Log, Remember, WriteOptions
 from mdmem.text.document import parse
 from mdmem.text.facts import fact_id
-from mdmem.verbs import FileEdit, InstructionsEdit, RevertEdit
-from mdmem.wording import field
 
 SEED = "# Memory\n\n## Work\n\n- k: 1\n- tea\n"
 TOPIC = FilePath("memory/topic.md")

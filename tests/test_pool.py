@@ -11,10 +11,10 @@ from commandline import Done, Shell
 from conftest import World
 
 from mdmem.folder import files
+from mdmem.index import ranking
 from mdmem.memory import Memory
 from mdmem.model.searches import Search
 from mdmem.queries.pool import fresh_indexes
-from mdmem.search import ranking
 from mdmem.text.facts import fact_id
 from mdmem.workspace import open_at
 
@@ -390,12 +390,12 @@ def test_hits_are_those_of_one_index_of_all(
 def test_without_a_pool_no_module_of_it_is_loaded(at: Shell, world: World):
     import sys
 
-    for name in ("mdmem.queries.pool", "mdmem.search.pooled"):
+    for name in ("mdmem.queries.pool", "mdmem.index.pooled"):
         sys.modules.pop(name, None)
     at.run("search", "lamp")
     at.run("facts")
     assert "mdmem.queries.pool" not in sys.modules
-    assert "mdmem.search.pooled" not in sys.modules
+    assert "mdmem.index.pooled" not in sys.modules
 
 
 def test_recall_by_actor_and_session(at: Shell, world: World):

@@ -9,10 +9,10 @@ import pytest
 from conftest import World
 from workspaces import Desk, desk
 
-from mdmem import history
-from mdmem.history.notes import parse_message
 from mdmem.model import CommitId, FilePath, Op, Provenance, Source
 from mdmem.model.proposals import PartOrigin, PartState
+from mdmem.past.messages import CommitNote, compose_message
+from mdmem.past.notes import parse_message
 from mdmem.proposals import origins
 from mdmem.proposals.branches import ProposalRef, ProposedBranch
 from mdmem.repo import branch_commits
@@ -27,8 +27,8 @@ def at(world: World, repository: Path) -> Desk:
     return desk(world, repository)
 
 
-def note(op: Op, **fields: object) -> history.CommitNote:
-    return history.CommitNote(
+def note(op: Op, **fields: object) -> CommitNote:
+    return CommitNote(
         **{"op": op, "path": PATH, "section": SECTION, "provenance": Provenance(), **fields}
     )
 
@@ -42,9 +42,9 @@ class TestDecisions:
         rejecting = note(
             Op.REJECT, rejects=(("0123abcd", TEA), ("0123abcd", "Memory > Facts@0123456789ab"))
         )
-        first = at.commit(history.compose_message(rejecting, ("- likes tea\n", "")))
+        first = at.commit(compose_message(rejecting, ("- likes tea\n", "")))
         second = at.commit(
-            history.compose_message(
+            compose_message(
                 note(Op.ACCEPT, proposal="0123abcd", accepts=(("0123abcd", TEA),)),
                 ("", "- likes tea\n"),
             )
@@ -63,7 +63,7 @@ class TestDecisions:
 
     def test_a_removal_that_was_rejected_is_told_from_a_line_that_was(self, at: Desk):
         at.commit(
-            history.compose_message(
+            compose_message(
                 note(Op.REJECT, rejects=(("0123abcd", TEA), ("0123abcd", CAT))),
                 ("- likes tea\n", "- has a cat\n"),
             )
@@ -73,9 +73,7 @@ class TestDecisions:
 
     def test_the_same_in_nearly_the_same_words(self, at: Desk):
         at.commit(
-            history.compose_message(
-                note(Op.REJECT, rejects=(("0123abcd", TEA),)), ("- likes tea\n", "")
-            )
+            compose_message(note(Op.REJECT, rejects=(("0123abcd", TEA),)), ("- likes tea\n", ""))
         )
         (part,) = origins.rejected_parts(at.workspace.repository, head(at))
         assert origins.says_the_same(part, TEA, "whatever")
@@ -83,7 +81,7 @@ class TestDecisions:
         assert not origins.says_the_same(part, fact_id("likes coffee"), "likes coffee")
 
     def test_a_proposal_once_more_names_the_decision(self):
-        message = history.compose_message(note(Op.REMEMBER, again=(CommitId("1" * 40),)))
+        message = compose_message(note(Op.REMEMBER, again=(CommitId("1" * 40),)))
         assert parse_message(message).again == ("1" * 40,)
 
 
@@ -114,7 +112,7 @@ def origin(at: Desk, message: str, line: str = "likes tea", branch_note: str = "
 
 def by(actor: str | None, source: Source = Source.USER_STATED, **fields: object) -> str:
     provenance = Provenance(source=source, confidence=0.9, actor=actor, session="s", reason="why")
-    return history.compose_message(
+    return compose_message(
         note(Op.REMEMBER, provenance=provenance, **fields), ("", "- likes tea\n")
     )
 
@@ -146,7 +144,7 @@ class TestOrigins:
         )
 
     def test_who_proposes_a_branch_vouches_for_nothing(self, at: Desk):
-        proposing = history.compose_message(
+        proposing = compose_message(
             note(Op.PROPOSE, provenance=Provenance(actor="bot", reason="found it"))
         )
         read = origin(at, "by hand", branch_note=proposing)

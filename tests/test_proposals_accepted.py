@@ -19,14 +19,14 @@ from proposal_actions import (
 )
 from workspaces import Desk, desk
 
-from mdmem import catchup
-from mdmem.changes import deciding, proposing
-from mdmem.errors import UsageProblem
 from mdmem.memory import Memory
 from mdmem.model import Source
+from mdmem.model.errors import UsageProblem
 from mdmem.model.proposals import Accept, PartOp, PartState, ProposeBranch, Reject
 from mdmem.model.writes import Action, EditSection, Forget, Log, Remember, WriteOptions
+from mdmem.past import fresh_trail
 from mdmem.proposals import branches
+from mdmem.review import deciding, proposing
 from mdmem.text.facts import fact_id
 
 
@@ -78,7 +78,7 @@ def test_a_person_vouches_or_says_it_in_their_own_words(at: Desk) -> None:
     assert decision.closed
     assert "- plays the viola #music\n" in at.read("MEMORY.md")
     assert "cello" not in at.read("MEMORY.md")
-    with catchup.fresh_trail(at.workspace) as trail:
+    with fresh_trail(at.workspace) as trail:
         (occurrence,) = trail.occurrences_of(fact_id("plays the viola"))
     assert occurrence.origin.source is Source.USER_STATED
     assert occurrence.origin.claimed_by is None
@@ -94,7 +94,7 @@ def test_an_update_supersedes_whatever_the_sources(at: Desk) -> None:
     accept(at, proposal)
     assert "employer: Linear" in at.read("MEMORY.md")
     assert "Apple" not in at.read("MEMORY.md")
-    with catchup.fresh_trail(at.workspace) as trail:
+    with fresh_trail(at.workspace) as trail:
         assert trail.occurrences_of(fact_id("employer: Apple"))[-1].successor == fact_id(
             "employer: Linear"
         )

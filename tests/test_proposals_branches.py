@@ -26,15 +26,16 @@ from proposal_actions import (
 )
 from workspaces import Desk, desk
 
-from mdmem import history
-from mdmem.changes import proposing, purge
-from mdmem.changes.purge import HeldTranscripts
 from mdmem.memory import Memory
 from mdmem.model import FilePath, Op, Provenance, Source, Supersession
 from mdmem.model.proposals import PartOp, PartOrigin, PartState, ProposeBranch
 from mdmem.model.writes import Action, EditSection, Forget, Log, Purge
+from mdmem.past.messages import CommitNote, compose_message
 from mdmem.proposals import branches
+from mdmem.purge import purging
+from mdmem.purge.purging import HeldTranscripts
 from mdmem.repo import branch_commits
+from mdmem.review import proposing
 from mdmem.text.facts import fact_id
 
 
@@ -56,7 +57,7 @@ def forged(
     log: bool = False,
 ) -> None:
     """A branch whose commit says that a digest made it, of what the user said in a session."""
-    note = history.CommitNote(
+    note = CommitNote(
         op=Op.REMEMBER,
         path=FilePath("memory/2026-03-05.md" if log else "MEMORY.md"),
         section=("Memory", "Facts"),
@@ -77,7 +78,7 @@ def forged(
         f"user.name={author}",
         "commit",
         "-qm",
-        history.compose_message(note, ("" if log else SEED, text)),
+        compose_message(note, ("" if log else SEED, text)),
     )
     at.git("switch", "-q", "main")
 
@@ -163,17 +164,17 @@ def test_lines_that_a_message_does_not_quote_are_nobody_elses(at: Desk) -> None:
     """
     at.git("switch", "-qc", "contrib")
     at.write("MEMORY.md", SEED.replace("Oslo", "Bergen"))
-    note = history.CommitNote(
+    note = CommitNote(
         op=Op.REMEMBER, path=FilePath("MEMORY.md"), section=(), provenance=Provenance()
     )
-    at.commit(history.compose_message(note, ("", "- another line\n")))
+    at.commit(compose_message(note, ("", "- another line\n")))
     at.git("switch", "-q", "main")
     proposal = proposed_branch(at, "contrib")
     text = at.git("show", "contrib:MEMORY.md")
     at.git("switch", "-q", branches.find_proposal(at.workspace, proposal).name[11:])
     at.write("MEMORY.md", f"{text}- plays the cello\n")
     stated = replace(note, provenance=Provenance(source=Source.USER_STATED))
-    own = history.compose_message(stated, (text, f"{text}- plays the cello\n"))
+    own = compose_message(stated, (text, f"{text}- plays the cello\n"))
     at.commit(own)
     at.git("switch", "-q", "main")
     mark_as_made(at, proposal)
@@ -276,7 +277,7 @@ def test_a_purge_leaves_a_proposal_its_actors(at: Desk) -> None:
     at.apply(fact("hates liver"))
     proposal = propose(at, fact("Bergen", key="home"))
     tip = branches.find_proposal(at.workspace, proposal).tip
-    purge.run_purge(at.workspace, Purge("hates liver"), silent, lambda _: HeldTranscripts())
+    purging.run_purge(at.workspace, Purge("hates liver"), silent, lambda _: HeldTranscripts())
     assert branches.find_proposal(at.workspace, proposal).tip != tip
     assert origin(at, proposal).actor == "bot"
 

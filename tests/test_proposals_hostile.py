@@ -22,10 +22,9 @@ from proposal_actions import (
 )
 from workspaces import TOKEN, Desk, desk
 
-from mdmem.changes import deciding, proposing
 from mdmem.cli.proposal_list import list_text
-from mdmem.errors import RepositoryProblem
 from mdmem.memory import Memory
+from mdmem.model.errors import RepositoryProblem
 from mdmem.model.proposals import (
     MOST_PARTS,
     PartState,
@@ -36,6 +35,7 @@ from mdmem.model.proposals import (
 from mdmem.model.writes import Forget, Purge, Remember
 from mdmem.proposals import branches, origins, reading
 from mdmem.queries import removed_facts
+from mdmem.review import deciding, proposing
 from mdmem.show.maintenance import reviewed_text
 from mdmem.show.proposals import proposal_text, proposals_json, visible
 from mdmem.show.reads import status_text

@@ -13,11 +13,11 @@ from killed_write import killed_after
 from proposal_actions import BOT, SEED, accept, closed, fact, parts, propose, reject, silent
 from workspaces import NOW, Desk, desk
 
-from mdmem.changes import proposing
 from mdmem.memory import Memory
 from mdmem.model.proposals import Accept, PartState, Propose, Reject
 from mdmem.model.writes import Remember, WriteOptions
 from mdmem.proposals import branches
+from mdmem.review import proposing
 from mdmem.text.facts import fact_id
 
 CELLO, BICYCLE = "plays the cello", "rides a bicycle"

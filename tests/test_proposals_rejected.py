@@ -21,8 +21,8 @@ from proposal_actions import (
 )
 from workspaces import Desk, desk
 
-from mdmem.errors import RepositoryProblem
 from mdmem.model import CommitId, Source
+from mdmem.model.errors import RepositoryProblem
 from mdmem.model.proposals import PartState
 from mdmem.model.writes import Forget, Remember, WriteOptions
 from mdmem.proposals import branches

@@ -23,13 +23,13 @@ from proposal_actions import (
 )
 from workspaces import TOKEN, Desk, desk
 
-from mdmem import history
-from mdmem.changes import proposing
 from mdmem.model import FilePath, Op, Provenance, Source
 from mdmem.model.proposals import PartState, Propose, ProposeBranch
 from mdmem.model.writes import Forget, Log, PipelineNote, Remember, WriteOptions
+from mdmem.past.messages import CommitNote, compose_message
 from mdmem.proposals import branches, reading
 from mdmem.proposals.reading import Proposal
+from mdmem.review import proposing
 from mdmem.text.facts import fact_id
 
 CELLO, BICYCLE, CAT = "plays the cello", "rides a bicycle", "has a cat"
@@ -227,10 +227,10 @@ def test_a_proposal_of_a_branch(at: Desk) -> None:
 
 
 def test_a_branch_is_its_authors(at: Desk) -> None:
-    note = history.CommitNote(
+    note = CommitNote(
         op=Op.REMEMBER, path=FilePath("MEMORY.md"), section=(), provenance=Provenance(actor=BOT)
     )
-    make_branch(at, ("MEMORY.md", f"{SEED}- {CELLO}\n"), message=history.compose_message(note))
+    make_branch(at, ("MEMORY.md", f"{SEED}- {CELLO}\n"), message=compose_message(note))
     made = propose_branch(at)
     assert (made.ref.actor, made.view.actor) == ("Ada-Example", "Ada Example")
     assert "Actor" not in trailers(at, made.ref.tip)
@@ -338,7 +338,7 @@ def test_a_branch_may_shrink_a_file_and_change_a_log(at: Desk) -> None:
 
 
 def test_a_file_that_is_no_text_any_more(at: Desk) -> None:
-    note = history.CommitNote(
+    note = CommitNote(
         op=Op.CONFIRM,
         path=FilePath("MEMORY.md"),
         section=(),
@@ -346,7 +346,7 @@ def test_a_file_that_is_no_text_any_more(at: Desk) -> None:
         confirms=(fact_id("likes tea"),),
     )
     at.git("switch", "-q", "-c", "feature")
-    at.commit(history.compose_message(note))
+    at.commit(compose_message(note))
     at.write("MEMORY.md", b"# Memory\n\xff\n")
     at.commit("by hand")
     at.git("switch", "-q", "main")

@@ -9,15 +9,15 @@ import pytest
 from conftest import World
 from workspaces import Desk
 
-from mdmem import history
 from mdmem.changes import pending
 from mdmem.folder import hook_files
-from mdmem.history.notes import parse_notes
 from mdmem.memory import Memory
 from mdmem.merge import setup
 from mdmem.model import FilePath, Provenance, Source
 from mdmem.model.searches import ListFacts
 from mdmem.model.writes import Log, Remember, WriteOptions
+from mdmem.past.messages import compose_pulled_save
+from mdmem.past.notes import parse_notes
 
 SEED = "# Memory\n\n## Facts\n\n- likes tea\n- drives a Volvo\n"
 LOG = "memory/2026-03-05.md"
@@ -154,9 +154,7 @@ def test_other_texts_are_a_persons(stopped: Desk, way: str) -> None:
 def test_many_lines_and_none() -> None:
     auto, own = Provenance(Source.AUTO, 0.4), Provenance(Source.USER_STATED, 0.95)
     lines = [f"- line {number}\n" for number in range(30)]
-    message = history.compose_pulled_save(
-        FilePath("MEMORY.md"), [(auto, None, []), (own, "bot", lines)]
-    )
+    message = compose_pulled_save(FilePath("MEMORY.md"), [(auto, None, []), (own, "bot", lines)])
     first, second = parse_notes(message)
     assert (first.note.provenance.source, first.is_formal, first.came) == (
         Source.AUTO,

@@ -7,14 +7,14 @@ from conftest import World
 from workspaces import NOW, Desk, append, code_of, desk
 
 from mdmem import events
-from mdmem.errors import FactProblem, RefusedChange, RepositoryProblem
-from mdmem.history.notes import purged_trailer
 from mdmem.memory import Memory
+from mdmem.model.errors import FactProblem, RefusedChange, RepositoryProblem
 from mdmem.model.history import ShowHistory
+from mdmem.model.wording import plain
 from mdmem.model.writes import Purge
+from mdmem.past.notes import purged_trailer
+from mdmem.past.storage import TRAIL_NAME
 from mdmem.text.facts import fact_id
-from mdmem.trail import TRAIL_NAME
-from mdmem.wording import plain
 
 WORDS = "works at Stripe"
 PURGED = f"Mdmem-Purged: {purged_trailer(WORDS)}"

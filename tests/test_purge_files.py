@@ -7,10 +7,10 @@ from vault import FACT, WORDS, Vault
 from vault import vault as vault
 from workspaces import STATE, code_of
 
-from mdmem.changes import purge
-from mdmem.changes.purge_target import PURGED_MARK, purge_target
 from mdmem.folder import files, write_ahead
 from mdmem.model import MAX_FILE_BYTES
+from mdmem.purge import purging
+from mdmem.purge.target import PURGED_MARK, purge_target
 
 TARGET = purge_target(WORDS, FACT)
 
@@ -31,7 +31,7 @@ def test_what_cannot_be_read_hides_no_other_file(
 
     monkeypatch.setattr(Path, "read_bytes", read_bytes)
     names = ["link.md", "gone.md", "file/below.md", "private.md", "last.md"]
-    holding = list(purge.files_holding(tmp_path, names, TARGET))
+    holding = list(purging.files_holding(tmp_path, names, TARGET))
     assert holding == [
         (tmp_path / "private.md", None),
         (tmp_path / "last.md", f"- {WORDS}\n".encode()),
@@ -41,10 +41,10 @@ def test_what_cannot_be_read_hides_no_other_file(
 @pytest.mark.parametrize("more", [0, 1])
 def test_the_largest_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, more: int) -> None:
     data = f"- {WORDS}\n".encode()
-    monkeypatch.setattr(purge, "MAX_FILE_BYTES", len(data) - more)
+    monkeypatch.setattr(purging, "MAX_FILE_BYTES", len(data) - more)
     assert len(data) < MAX_FILE_BYTES
     (tmp_path / "a.md").write_bytes(data)
-    assert list(purge.files_holding(tmp_path, ["a.md"], TARGET)) == [
+    assert list(purging.files_holding(tmp_path, ["a.md"], TARGET)) == [
         (tmp_path / "a.md", None if more else data)
     ]
 
@@ -65,11 +65,11 @@ def test_a_file_that_is_saved_again_and_again(
         return replace(*arguments)
 
     monkeypatch.setattr(files, "replace", overtaken)
-    purge.purge_file(path, TARGET)
+    purging.purge_file(path, TARGET)
     assert path.read_text() == f"{PURGED_MARK} for ever"
     path.write_text(WORDS)
     monkeypatch.setattr(files, "replace", lambda *_: False)
-    assert code_of(lambda: purge.purge_file(path, TARGET)) == "busy"
+    assert code_of(lambda: purging.purge_file(path, TARGET)) == "busy"
 
 
 def test_an_unfinished_write_of_another_workspace(vault: Vault) -> None:
@@ -84,10 +84,12 @@ def test_an_unfinished_write_of_another_workspace(vault: Vault) -> None:
         quoted = '"' + message.replace("\ud800", "\\ud800") + '"'
         (state.with_name("yet.another") / write_ahead.RECORD_NAME).write_text(text % quoted)
         if code is None:
-            purge.require_no_record(vault.scope().workspace, TARGET)
+            purging.require_no_record(vault.scope().workspace, TARGET)
         else:
             assert write_ahead.load_record(state.with_name("yet.another")) == record
-            assert code_of(lambda: purge.require_no_record(vault.scope().workspace, TARGET)) == code
+            assert (
+                code_of(lambda: purging.require_no_record(vault.scope().workspace, TARGET)) == code
+            )
 
 
 def test_what_stays_of_the_state(vault: Vault, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -111,7 +113,7 @@ def test_what_stays_of_the_state(vault: Vault, monkeypatch: pytest.MonkeyPatch) 
     }
     for name, text in (kept | gone).items():
         vault.write(str(state / name), text)
-    purge.empty_state(vault.scope().workspace, TARGET, {"read.json", "held.json"})
+    purging.empty_state(vault.scope().workspace, TARGET, {"read.json", "held.json"})
     names = {
         path.name
         for path in state.iterdir()
@@ -120,5 +122,5 @@ def test_what_stays_of_the_state(vault: Vault, monkeypatch: pytest.MonkeyPatch) 
     assert names == set(kept)
     with monkeypatch.context() as patch:
         patch.setattr(Path, "iterdir", lambda folder: [folder / "removed meanwhile"])
-        purge.empty_state(vault.scope().workspace, TARGET, ())
+        purging.empty_state(vault.scope().workspace, TARGET, ())
     assert (state / "workspace").exists()

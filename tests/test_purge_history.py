@@ -9,11 +9,10 @@ from vault import FACT, OTHER, WHEN, WORDS, Vault, no_transcripts
 from vault import vault as vault
 from workspaces import STATE
 
-from mdmem.changes import purge
-from mdmem.changes.purge import PurgeNote
-from mdmem.changes.purge_target import PURGED_MARK
-from mdmem.errors import FactProblem, RepositoryProblem
-from mdmem.repo import history_rewrite
+from mdmem.model.errors import FactProblem, RepositoryProblem
+from mdmem.purge import history_rewrite, purging
+from mdmem.purge.purging import PurgeNote
+from mdmem.purge.target import PURGED_MARK
 
 
 def raw(vault: Vault, commit: str) -> tuple[str, ...]:
@@ -397,7 +396,7 @@ def test_memory_files_that_are_not_the_repositorys(vault: Vault, tmp_path: Path)
     for path in elsewhere:
         path.write_text(f"- {WORDS}\n")
     scope = vault.scope(*elsewhere, vault.root / "MEMORY.md", vault.root / "memory" / "topic.md")
-    done = purge.purge_everywhere(scope, WORDS, FACT, PurgeNote(WHEN), no_transcripts)
+    done = purging.purge_everywhere(scope, WORDS, FACT, PurgeNote(WHEN), no_transcripts)
     assert "Not removed from 2 memory files outside this repository." in done.notices
     assert [path.read_text() for path in elsewhere] == [f"- {WORDS}\n"] * 2
     assert not any("memory files" in notice for notice in vault.plan().notices)
@@ -416,7 +415,7 @@ def test_the_id_is_spoken_of_only_where_it_stands(vault: Vault) -> None:
 
 def test_who_and_why(vault: Vault) -> None:
     note = PurgeNote(WHEN, actor="agent/main", session=f"about {WORDS}", reason="asked\nfor")
-    purge.purge_everywhere(vault.scope(), WORDS, FACT, note, no_transcripts)
+    purging.purge_everywhere(vault.scope(), WORDS, FACT, note, no_transcripts)
     assert vault.git("log", "-1", "--format=%b").splitlines() == [
         *(
             "Mdmem-Op: purge",

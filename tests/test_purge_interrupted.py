@@ -11,10 +11,9 @@ import pytest
 from vault import FACT, OTHER, WHEN, WORDS, Vault
 from vault import vault as vault
 
-from mdmem.changes import purge
-from mdmem.changes.purge_target import purge_rules, purge_target
-from mdmem.errors import RepositoryProblem
-from mdmem.repo import history_rewrite, ref_rewrite
+from mdmem.model.errors import RepositoryProblem
+from mdmem.purge import history_rewrite, purging, ref_rewrite
+from mdmem.purge.target import purge_rules, purge_target
 
 
 def test_what_another_git_has_just_written_stays(vault: Vault) -> None:
@@ -43,7 +42,7 @@ def prepared(vault: Vault) -> tuple[history_rewrite.RewrittenHistory, dict[str, 
     store = history_rewrite.Objects(repository.folder, keep=True)
     rewrite = history_rewrite.rewrite_history(repository, rules, store, ())
     moved = ref_rewrite.add_purge_note(
-        repository, rewrite, store, f"note\n\n{purge.PURGE_TRAILER}\n", WHEN, None
+        repository, rewrite, store, f"note\n\n{purging.PURGE_TRAILER}\n", WHEN, None
     )
     store.flush()
     return rewrite, moved

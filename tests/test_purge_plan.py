@@ -8,12 +8,11 @@ import pytest
 from vault import FACT, OTHER, WHEN, WORDS, Vault, no_transcripts
 from vault import vault as vault
 
-from mdmem.changes import purge
-from mdmem.changes.purge import HeldTranscripts, PurgeNote
-from mdmem.changes.purge_target import PURGED_MARK, PurgeTarget, purge_target
-from mdmem.errors import FactProblem
+from mdmem.model.errors import FactProblem
 from mdmem.model.writes import PurgePlan
-from mdmem.repo import history_rewrite
+from mdmem.purge import history_rewrite, purging
+from mdmem.purge.purging import HeldTranscripts, PurgeNote
+from mdmem.purge.target import PURGED_MARK, PurgeTarget, purge_target
 
 ALWAYS = (
     "Reflogs are emptied and unreachable objects are deleted: nothing can be restored from them.",
@@ -37,7 +36,7 @@ def test_a_plan_as_a_whole(vault: Vault) -> None:
 
 
 def test_transcripts_are_told_and_noted(vault: Vault) -> None:
-    plan = purge.plan_rewrite(vault.scope(), WORDS, FACT, of_transcripts)
+    plan = purging.plan_rewrite(vault.scope(), WORDS, FACT, of_transcripts)
     assert plan.notices == (
         *ALWAYS,
         "Not removed from the transcript a.jsonl, which belongs to its client; the transcript now counts as read.",
@@ -48,7 +47,7 @@ def test_transcripts_are_told_and_noted(vault: Vault) -> None:
 
 def test_the_note(vault: Vault) -> None:
     note = PurgeNote(WHEN, actor="agent/a", session="s \ud800", reason=f"about\n {WORDS}")
-    assert purge._note_message(note, purge_target(WORDS, FACT), HELD).split("\n") == [
+    assert purging._note_message(note, purge_target(WORDS, FACT), HELD).split("\n") == [
         *(
             "Purged a text from history",
             "",
@@ -96,7 +95,7 @@ def test_what_lies_beyond_the_repository(vault: Vault) -> None:
 def test_many_files_are_asked_about(
     vault: Vault, monkeypatch: pytest.MonkeyPatch, many: int
 ) -> None:
-    monkeypatch.setattr(purge, "_MANY_FILES", many)
+    monkeypatch.setattr(purging, "_MANY_FILES", many)
     asked = ("It is in 1 file of the work tree: are these the right words?",)
     assert vault.plan().notices == ((*asked, *ALWAYS) if many == 0 else ALWAYS)
 
@@ -115,7 +114,7 @@ def test_what_can_be_taken_out_nowhere(vault: Vault, tmp_path: Path) -> None:
 
     def message(*memory: Path) -> str:
         with pytest.raises(FactProblem) as refused:
-            purge.plan_rewrite(vault.scope(*memory), "somewhere else", None, no_transcripts)
+            purging.plan_rewrite(vault.scope(*memory), "somewhere else", None, no_transcripts)
         assert refused.value.code == "fact-not-found"
         return refused.value.message
 

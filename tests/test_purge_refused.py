@@ -10,7 +10,7 @@ from vault import OTHER, WORDS, Vault
 from vault import vault as vault
 from workspaces import STATE
 
-from mdmem.errors import RepositoryProblem
+from mdmem.model.errors import RepositoryProblem
 
 OTHER_STATE = STATE.with_name("other")
 

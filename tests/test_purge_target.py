@@ -7,15 +7,9 @@ from conftest import examples
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mdmem.changes.purge_target import (
-    PURGED_MARK,
-    purge_rules,
-    purge_target,
-    purged_message,
-    purged_text,
-)
-from mdmem.errors import TextProblem
 from mdmem.model import FactId
+from mdmem.model.errors import TextProblem
+from mdmem.purge.target import PURGED_MARK, purge_rules, purge_target, purged_message, purged_text
 from mdmem.text import facts
 
 WORDS = "secret plan of Zoë"

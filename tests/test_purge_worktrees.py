@@ -9,8 +9,8 @@ from conftest import EMAIL, NAME, World
 from vault import OTHER, WORDS, Vault
 from vault import vault as vault
 
-from mdmem.changes.purge_target import PURGED_MARK
-from mdmem.errors import RepositoryProblem
+from mdmem.model.errors import RepositoryProblem
+from mdmem.purge.target import PURGED_MARK
 
 
 @pytest.mark.parametrize("algorithm", ["sha1", "sha256"])

@@ -20,13 +20,12 @@ from hypothesis import strategies as st
 from trail_dump import dump
 from workspaces import Desk
 
-from mdmem import catchup
-from mdmem.catchup import trail_update
-from mdmem.errors import MdmemError
 from mdmem.memory import Memory
+from mdmem.model.errors import MdmemError
 from mdmem.model.searches import Hit, ListFacts, Search
 from mdmem.model.writes import Forget, Log, Remember, Revert, WriteOptions
-from mdmem.trail import Trail
+from mdmem.past import fresh_trail, trail_update
+from mdmem.past.table import Trail
 
 WORDS = ("Oslo", "Bergen", "Rome")
 SEED = "# Memory\n\n## Facts\n\n- where: zebra in Oslo\n- the zebra sleeps\n\n## Other\n\n- a zebra in Rome\n"
@@ -506,7 +505,7 @@ def require_agreement_as_of(history: History) -> None:
 
 def require_same_trail_as_rebuilt(history: History) -> None:
     workspace = history.at.workspace
-    with catchup.fresh_trail(workspace) as kept, Trail.in_memory() as rebuilt:
+    with fresh_trail(workspace) as kept, Trail.in_memory() as rebuilt:
         trail_update.replay_new_commits(workspace, rebuilt, workspace.repository.head())
         assert dump(kept) == dump(rebuilt)
 

@@ -15,14 +15,14 @@ from conftest import World
 from workspaces import Desk, code_of
 from workspaces import desk as make_desk
 
-from mdmem.catchup import pages, unindexed
 from mdmem.editors.merge3.merging import merge3
-from mdmem.errors import PathProblem
 from mdmem.folder import budget, files
-from mdmem.history import file_changes
+from mdmem.index import pages, unindexed
 from mdmem.memory import Memory
+from mdmem.model.errors import PathProblem
 from mdmem.model.searches import Search
 from mdmem.model.writes import Remember
+from mdmem.past import file_changes
 from mdmem.text import document
 from mdmem.text.entries import entries
 
@@ -139,7 +139,7 @@ def test_another_version_of_the_program_reads_it_again(
     _plant(desk)
     memory.search(Search(query="Oslo"))
     times = len(trap)
-    for module in ("mdmem.folder.budget", "mdmem.search.snapshot"):
+    for module in ("mdmem.folder.budget", "mdmem.index.snapshot"):
         monkeypatch.setattr(f"{module}.__version__", "99.0")
     budget._exceeded.__init__()
     again = Memory.open(desk.root, os.environ)

@@ -16,7 +16,7 @@ from test_transcripts_in_parts import MAKERS
 
 from mdmem.model import Op
 from mdmem.model.writes import Change, Contradict, Resolve, Revert
-from mdmem.transcripts import CLIENT_NAMES
+from mdmem.sessions.clients import CLIENT_NAMES
 
 ROOT = PACKAGE.parent
 
@@ -111,7 +111,7 @@ class TestClient:
     def test_is_a_module_with_its_line_in_the_list(self):
         room = (PACKAGE / "transcripts").glob("*.py")
         modules = {path.stem for path in room if "\nCLIENT = " in path.read_text(encoding="utf-8")}
-        assert modules == set(CLIENT_NAMES), "mdmem/transcripts/__init__.py lists other modules"
+        assert modules == set(CLIENT_NAMES), "mdmem/sessions/clients.py lists other modules"
 
     @pytest.mark.parametrize("client", CLIENT_NAMES)
     def test_is_in_every_file_that_the_recipe_names(self, client: str):

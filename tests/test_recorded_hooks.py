@@ -13,7 +13,7 @@ from test_agenthooks import raw
 from workspaces import STATE
 
 from mdmem import agenthooks
-from mdmem.given import read_record
+from mdmem.context.given import read_record
 
 SESSIONS: dict[str, list[dict[str, Any]]] = json.loads(
     Path(__file__).with_name("data").joinpath("agent_hooks.json").read_text()

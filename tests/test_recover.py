@@ -17,9 +17,9 @@ from workspaces import MARK, NOW, SEED, Desk, append, apply, code_of, desk
 
 from mdmem.changes import pending, recover
 from mdmem.changes.instructions import set_instructions
-from mdmem.errors import MdmemError
 from mdmem.folder import files, write_ahead
 from mdmem.model import FilePath
+from mdmem.model.errors import MdmemError
 from mdmem.model.writes import Change, Contradict, Log, Revert
 from mdmem.repo import commits
 from mdmem.repo.runner import GitResult

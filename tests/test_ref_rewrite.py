@@ -7,11 +7,11 @@ import pytest
 from conftest import World
 from vault import FACT, OTHER, WHEN, WORDS, Vault
 
-from mdmem.changes.purge_target import PURGED_MARK, purge_rules, purge_target
-from mdmem.errors import RepositoryProblem
 from mdmem.folder import files
-from mdmem.repo import history_rewrite, ref_rewrite
-from mdmem.repo.history_rewrite import KEPT_STASH, Objects, RewrittenHistory
+from mdmem.model.errors import RepositoryProblem
+from mdmem.purge import history_rewrite, ref_rewrite
+from mdmem.purge.history_rewrite import KEPT_STASH, Objects, RewrittenHistory
+from mdmem.purge.target import PURGED_MARK, purge_rules, purge_target
 
 RULES = purge_rules(purge_target(WORDS, FACT))
 

@@ -5,11 +5,11 @@ blocks that memory gave.
 import pytest
 from workspaces import TOKEN, code_of
 
-from mdmem.errors import RefusedChange
 from mdmem.model import Problem
+from mdmem.model.errors import RefusedChange
+from mdmem.model.wording import field
 from mdmem.model.writes import WriteOptions
 from mdmem.text.check import refuse_errors, refuse_recalled, secrets_in_options, secrets_in_text
-from mdmem.wording import field
 
 
 @pytest.mark.parametrize("name", ["reason", "session", "actor"])

@@ -14,7 +14,7 @@ from remote_servers import asking_server, silent_server
 from workspaces import Desk, desk
 
 from mdmem import repo
-from mdmem.errors import SyncProblem
+from mdmem.model.errors import SyncProblem
 from mdmem.repo import Repository, remotes
 from mdmem.repo.remotes import Progress, Remote
 

@@ -10,8 +10,8 @@ from conftest import World
 from workspaces import SEED, Desk, desk
 
 from mdmem.cli import main
-from mdmem.errors import WorkspaceProblem
 from mdmem.memory import Memory, hosts, initialise
+from mdmem.model.errors import WorkspaceProblem
 from mdmem.model.reads import Initialise
 from mdmem.workspace import find_workspace
 

@@ -20,8 +20,8 @@ from opened_repository import change_message, head
 from workspaces import SEED, Desk, desk
 
 from mdmem import repo
-from mdmem.errors import MdmemError
 from mdmem.model import CommitId, FilePath
+from mdmem.model.errors import MdmemError
 from mdmem.repo import Repository, commits, first_parent, runner, worktree
 from mdmem.repo.first_parent import FilePatch, parse_patches
 from mdmem.startup.launch import INTERRUPTIONS

@@ -7,9 +7,9 @@ import pytest
 from dated_memory import DAYS, DatedMemory, change_employers
 from workspaces import TOKEN, append, code_of
 
-from mdmem.errors import MdmemError
 from mdmem.folder import write_ahead
 from mdmem.model import Op, Source, Status
+from mdmem.model.errors import MdmemError
 from mdmem.model.searches import ListFacts
 from mdmem.model.writes import Forget, Log, Remember, Revert, WriteOptions
 from mdmem.text.facts import fact_id

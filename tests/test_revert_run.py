@@ -12,10 +12,10 @@ from pi_sessions import texts, write_session
 from workspaces import NOW, Desk, code_of, desk
 
 from mdmem.changes import apply as applied
-from mdmem.errors import MdmemError
 from mdmem.folder import files, write_ahead
 from mdmem.memory import Memory
 from mdmem.model import FactId, FilePath, Source
+from mdmem.model.errors import MdmemError
 from mdmem.model.searches import ListFacts
 from mdmem.model.writes import DayEntry, DigestDay, Log, Revert, WriteOptions, WriteResult
 from mdmem.text.facts import fact_id

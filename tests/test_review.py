@@ -15,7 +15,12 @@ from hypothesis import given
 from workspaces import NOW, Desk, desk
 
 import mdmem
-from mdmem.changes.advice import (
+from mdmem.editors.section import edit
+from mdmem.model import FactId, FilePath, SectionPath, Source, Status
+from mdmem.model.proposals import Advice, AdviceKind
+from mdmem.model.searches import ConflictView, Hit
+from mdmem.model.writes import Action, EditSection, Forget
+from mdmem.review.advice import (
     UNTOUCHED_DAYS,
     Budget,
     CuratedFile,
@@ -23,11 +28,6 @@ from mdmem.changes.advice import (
     find_advice,
     find_removal,
 )
-from mdmem.editors.section import edit
-from mdmem.model import FactId, FilePath, SectionPath, Source, Status
-from mdmem.model.proposals import Advice, AdviceKind
-from mdmem.model.searches import ConflictView, Hit
-from mdmem.model.writes import Action, EditSection, Forget
 from mdmem.text.document import parse
 from mdmem.text.entries import entries
 from mdmem.text.facts import items, parse_text

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from mdmem.errors import UsageProblem
 from mdmem.model import writes
+from mdmem.model.errors import UsageProblem
 from mdmem.model.history import ShowBlame, ShowHistory
 from mdmem.model.reads import Initialise, Show, ShowFigures
 from mdmem.model.searches import Search
@@ -203,7 +203,7 @@ def test_the_environment_is_read_at_the_doors():
         "cli",
         "folder/budget.py",  # where the user's record is: each parsing of a file asks for it
         "githooks",
-        "mergedriver.py",
+        "githooks/mergedriver.py",
         "repo",
         "startup",
         "warm",

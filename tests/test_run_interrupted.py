@@ -15,13 +15,13 @@ import pytest
 from commandline import NOW, Shell, mdmem, on_terminal
 from pi_sessions import START, write_session
 
-from mdmem import steps
 from mdmem.memory import Memory
+from mdmem.nights import steps
 
 OFTEN = """
 import os, signal, sys
 from pathlib import Path
-from mdmem.digest import digesting
+from mdmem.nights.digest import digesting
 digesting._MOST_HELD = 1
 """
 """What is read is written session by session."""

@@ -12,10 +12,10 @@ from commandline import Shell, mdmem
 from conftest import World
 from pi_sessions import write_session
 
-from mdmem import steps
-from mdmem.errors import RepositoryProblem
 from mdmem.folder import files
-from mdmem.steps import in_turn
+from mdmem.model.errors import RepositoryProblem
+from mdmem.nights import steps
+from mdmem.nights.steps import in_turn
 
 KEYS = [
     *(

@@ -16,7 +16,7 @@ from workspaces import TOKEN
 
 from mdmem.memory import Memory
 from mdmem.model.writes import Forget
-from mdmem.steps import RUNS_NAME
+from mdmem.nights.steps import RUNS_NAME
 from mdmem.workspace import open_at
 
 SAYS_NOTHING = {"ok", "Noted.", "Thanks a lot!"}

@@ -14,8 +14,8 @@ import pytest
 from commandline import Shell
 from conftest import World
 
-from mdmem import schedule
-from mdmem.errors import RepositoryProblem
+from mdmem.health import schedule
+from mdmem.model.errors import RepositoryProblem
 
 PROGRAM = (sys.executable, "-P", "-m", "mdmem")
 ODD_PATHS = [

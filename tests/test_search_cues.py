@@ -6,9 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mdmem.model import FilePath
-from mdmem.model.trail import Entry
-from mdmem.search.cues import (
+from mdmem.index.cues import (
     AMOUNT_CUE,
     ASKS_CUE,
     LINK_CUE,
@@ -18,8 +16,10 @@ from mdmem.search.cues import (
     is_dialogue,
     question_cues,
 )
-from mdmem.search.cues import entry_cues as cues_of
-from mdmem.search.terms import folded, split_scripts
+from mdmem.index.cues import entry_cues as cues_of
+from mdmem.model import FilePath
+from mdmem.model.trail import Entry
+from mdmem.text.terms import folded, split_scripts
 
 DAY = date(2025, 5, 20)
 

@@ -10,13 +10,13 @@ from datetime import date
 import pytest
 
 from mdmem.folder.layout import kind_of
+from mdmem.index.indexer import FileEntries, SearchIndex
+from mdmem.index.query import Filter, IndexQuery
+from mdmem.index.snapshot import EMPTY_SNAPSHOT
 from mdmem.model import FilePath
-from mdmem.search.indexer import FileEntries, SearchIndex
-from mdmem.search.query import Filter, IndexQuery
-from mdmem.search.snapshot import EMPTY_SNAPSHOT
-from mdmem.search.terms import query_terms
 from mdmem.text.document import parse
 from mdmem.text.entries import entries
+from mdmem.text.terms import query_terms
 
 TODAY = date(2025, 6, 1)
 

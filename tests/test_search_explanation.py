@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mdmem.index import ranking
+from mdmem.index.results import explain_in_words, static_factors
+from mdmem.index.schema import IndexRow, Lifetime
 from mdmem.model import CommitId, FileKind, FilePath, Source
 from mdmem.model.searches import Explanation, Factor, ScorePart
 from mdmem.model.trail import Entry, Origin
-from mdmem.search import ranking
-from mdmem.search.results import explain_in_words, static_factors
-from mdmem.search.schema import IndexRow, Lifetime
-from mdmem.search.terms import stem
+from mdmem.text.terms import stem
 
 ENTRY = Entry(
     FilePath("MEMORY.md"),

@@ -11,16 +11,12 @@ from conftest import examples
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mdmem.errors import StorageProblem
 from mdmem.folder.layout import kind_of
-from mdmem.model import CommitId, FilePath, Source, Status
-from mdmem.model.searches import Hit
-from mdmem.model.trail import Origin
-from mdmem.search.engine import BrokenIndex
-from mdmem.search.indexer import FileEntries, SearchIndex
-from mdmem.search.query import Filter, IndexQuery
-from mdmem.search.schema import Lifetime
-from mdmem.search.snapshot import (
+from mdmem.index.engine import BrokenIndex
+from mdmem.index.indexer import FileEntries, SearchIndex
+from mdmem.index.query import Filter, IndexQuery
+from mdmem.index.schema import Lifetime
+from mdmem.index.snapshot import (
     EMPTY_SNAPSHOT,
     INDEX_VERSION,
     NEVER_INDEXED,
@@ -28,6 +24,10 @@ from mdmem.search.snapshot import (
     Snapshot,
     SnapshotFile,
 )
+from mdmem.model import CommitId, FilePath, Source, Status
+from mdmem.model.errors import StorageProblem
+from mdmem.model.searches import Hit
+from mdmem.model.trail import Origin
 from mdmem.text.document import parse
 from mdmem.text.entries import entries
 

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from mdmem.index.indexer import FileEntries, SearchIndex
+from mdmem.index.labels import as_label, fact_number, file_label, place_labels, statement_number
+from mdmem.index.query import Filter
+from mdmem.index.snapshot import EMPTY_SNAPSHOT
 from mdmem.model import FileKind, FilePath, SectionPath
 from mdmem.model.trail import Entry
-from mdmem.search.indexer import FileEntries, SearchIndex
-from mdmem.search.labels import as_label, fact_number, file_label, place_labels, statement_number
-from mdmem.search.query import Filter
-from mdmem.search.snapshot import EMPTY_SNAPSHOT
 
 SPACED = [
     "a b",

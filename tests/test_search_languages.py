@@ -13,21 +13,21 @@ from hypothesis import strategies as st
 from workspaces import Desk
 from workspaces import desk as make_desk
 
-from mdmem.catchup import index as catchup_index
-from mdmem.catchup.index import fresh_index
 from mdmem.folder.config import LANGUAGES
 from mdmem.folder.layout import kind_of
+from mdmem.index import catching_up as catchup_index
+from mdmem.index import ranking
+from mdmem.index.catching_up import fresh_index
+from mdmem.index.indexer import FileEntries, SearchIndex
+from mdmem.index.query import Filter, IndexQuery, Lexicon, clauses
+from mdmem.index.snapshot import EMPTY_SNAPSHOT
 from mdmem.memory import Memory
 from mdmem.model import FilePath, Status
 from mdmem.model.searches import Search
-from mdmem.search import ranking
-from mdmem.search.indexer import FileEntries, SearchIndex
-from mdmem.search.languages import languages_of_file, latin_language, text_language
-from mdmem.search.query import Filter, IndexQuery, Lexicon, clauses
-from mdmem.search.snapshot import EMPTY_SNAPSHOT
-from mdmem.search.terms import folded, query_terms, split_scripts, stem
 from mdmem.text.document import parse
 from mdmem.text.entries import entries
+from mdmem.text.terms import folded, query_terms, split_scripts, stem
+from mdmem.text.word_forms import languages_of_file, latin_language, text_language
 
 TODAY = date(2025, 6, 1)
 OTHERS = "- 42\n- xyzzy\n"

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from mdmem.events import Quality
+from mdmem.index.gate import answer_quality
 from mdmem.model import Status
 from mdmem.model.searches import Hit
-from mdmem.search.gate import answer_quality
 
 TODAY = date(2026, 3, 5)
 

@@ -6,16 +6,16 @@ from datetime import date
 import pytest
 
 from mdmem.folder.layout import kind_of
+from mdmem.index import query, ranking, schema
+from mdmem.index.indexer import FileEntries, SearchIndex
+from mdmem.index.query import Filter, IndexQuery, Lexicon
+from mdmem.index.results import Match
+from mdmem.index.schema import IndexRow, Lifetime
+from mdmem.index.snapshot import EMPTY_SNAPSHOT
 from mdmem.model import FilePath
-from mdmem.search import query, ranking, schema
-from mdmem.search.indexer import FileEntries, SearchIndex
-from mdmem.search.query import Filter, IndexQuery, Lexicon
-from mdmem.search.results import Match
-from mdmem.search.schema import IndexRow, Lifetime
-from mdmem.search.snapshot import EMPTY_SNAPSHOT
-from mdmem.search.terms import related, stem
 from mdmem.text.document import parse
 from mdmem.text.entries import entries
+from mdmem.text.terms import related, stem
 
 TODAY = date(2025, 6, 1)
 

@@ -5,8 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mdmem.model import CommitId
-from mdmem.search.snapshot import (
+from mdmem.index.snapshot import (
     EMPTY_SNAPSHOT,
     NEVER_INDEXED,
     SNAPSHOT_NAME,
@@ -18,6 +17,7 @@ from mdmem.search.snapshot import (
     stamps_digest,
     write_snapshot,
 )
+from mdmem.model import CommitId
 
 FILES = {
     "MEMORY.md": SnapshotFile(FileStamp(1, 2, 3, 4), "aa", False),

@@ -11,10 +11,9 @@ from conftest import World
 from test_unindexed import PATHS, RARE, WORDS, say, sentence, with_random_edits
 from workspaces import NOW, Desk, desk
 
-from mdmem.catchup import index
+from mdmem.index import catching_up, ranking
 from mdmem.memory import Memory
 from mdmem.model.searches import Hit, Search
-from mdmem.search import ranking
 
 QUERIES = 5
 DAYS = [f"memory/2026-02-{day:02}.md" for day in range(1, 21)]
@@ -46,7 +45,7 @@ def edit(at: Desk, chance: random.Random) -> None:
             at.write(path, with_random_edits(text, chance))
         if chance.random() < 0.5:
             at.commit()
-        index.fresh_index(at.workspace, say)
+        catching_up.fresh_index(at.workspace, say)
 
 
 def answers(at: Desk, chance: random.Random) -> Iterator[tuple[Hit, ...]]:
@@ -67,10 +66,10 @@ def test_answers_and_scores_are_those_of_a_fresh_build(at: Desk, rounds: int) ->
     was_grown = False
     for number in range(rounds):
         edit(at, chance)
-        was_grown |= not index.index_as_is(at.workspace)[0].seen.is_fresh
+        was_grown |= not catching_up.index_as_is(at.workspace)[0].seen.is_fresh
         grown = list(answers(at, random.Random(number)))
-        index.rebuild_index(at.workspace, True, say)
-        assert index.index_as_is(at.workspace)[0].seen.is_fresh
+        catching_up.rebuild_index(at.workspace, True, say)
+        assert catching_up.index_as_is(at.workspace)[0].seen.is_fresh
         for hits, expected in zip(grown, answers(at, random.Random(number)), strict=True):
             assert [(hit.path, hit.start_line, hit.text) for hit in hits] == [
                 (hit.path, hit.start_line, hit.text) for hit in expected
@@ -95,9 +94,9 @@ def parts(hit: Hit) -> list[tuple[str, str, object]]:
 
 def test_words_that_are_gone_are_not_looked_for(at: Desk) -> None:
     at.write("MEMORY.md", "- " + "\n- ".join(f"zorbla{letter}" for letter in "abcdefghij") + "\n")
-    index.fresh_index(at.workspace, say)
+    catching_up.fresh_index(at.workspace, say)
     at.write("MEMORY.md", "- zorblaz\n")
-    index.fresh_index(at.workspace, say)
+    catching_up.fresh_index(at.workspace, say)
     assert [hit.text for hit in Memory(at.workspace).search(Search("zorblaxy")).hits[:1]] == [
         "zorblaz"
     ]

@@ -1,12 +1,12 @@
 from datetime import date
 
 from mdmem.folder.layout import kind_of
+from mdmem.index.indexer import FileEntries, SearchIndex
+from mdmem.index.labels import most_tagged
+from mdmem.index.query import Filter
+from mdmem.index.snapshot import EMPTY_SNAPSHOT
 from mdmem.model import FilePath
 from mdmem.model.searches import Hit, TagCount
-from mdmem.search.indexer import FileEntries, SearchIndex
-from mdmem.search.labels import most_tagged
-from mdmem.search.query import Filter
-from mdmem.search.snapshot import EMPTY_SNAPSHOT
 from mdmem.text.document import parse
 from mdmem.text.entries import entries
 

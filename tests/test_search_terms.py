@@ -3,8 +3,8 @@ from conftest import examples
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mdmem.search import terms as terms_module
-from mdmem.search.terms import (
+from mdmem.text import terms as terms_module
+from mdmem.text.terms import (
     MAX_TERMS,
     Terms,
     folded,

@@ -13,14 +13,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mdmem.folder.layout import kind_of
+from mdmem.index.indexer import FileEntries, SearchIndex
+from mdmem.index.query import Filter, IndexQuery
+from mdmem.index.results import Match, make_hit, rank_key
+from mdmem.index.schema import IndexRow, Lifetime
+from mdmem.index.snapshot import EMPTY_SNAPSHOT, Snapshot
 from mdmem.model import CommitId, FactId, FilePath, Source, Status
 from mdmem.model.ranges import Ranges, of_numbers
 from mdmem.model.trail import Entry, Origin
-from mdmem.search.indexer import FileEntries, SearchIndex
-from mdmem.search.query import Filter, IndexQuery
-from mdmem.search.results import Match, make_hit, rank_key
-from mdmem.search.schema import IndexRow, Lifetime
-from mdmem.search.snapshot import EMPTY_SNAPSHOT, Snapshot
 from mdmem.text.facts import fact_id
 
 TODAY = date(2025, 6, 1)

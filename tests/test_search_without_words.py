@@ -10,8 +10,8 @@ from commandline import MadeOnce
 from conftest import World
 from workspaces import Desk, desk
 
-from mdmem.errors import UsageProblem
 from mdmem.memory import Memory
+from mdmem.model.errors import UsageProblem
 from mdmem.model.searches import ListFacts, Search
 from mdmem.model.writes import Log, Remember, WriteOptions
 from mdmem.text.facts import parse_item

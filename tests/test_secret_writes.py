@@ -16,9 +16,9 @@ from workspaces import MARK, NOW, SEED, TOKEN, Desk, append, desk
 
 from mdmem import events
 from mdmem.cli import main
-from mdmem.errors import MdmemError
 from mdmem.folder.hook_files import install
 from mdmem.memory import Memory, staged_problems
+from mdmem.model.errors import MdmemError
 from mdmem.model.writes import (
     Action,
     Change,

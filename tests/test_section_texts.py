@@ -5,9 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from replays import MEMORY, TOPIC, ReplayedMemory, memory
 
-from mdmem.history.differences import TextPresence, blame_lines, text_presences
 from mdmem.model import CommitId, FilePath
 from mdmem.model.trail import Revision
+from mdmem.past.differences import TextPresence, blame_lines, text_presences
 
 
 def revision(number: int, text: str, *previous: int) -> Revision:

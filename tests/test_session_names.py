@@ -9,8 +9,8 @@ from conftest import World
 from session_files import SESSION, WRITERS, claude, codex
 from workspaces import Desk, desk
 
-from mdmem.digest.known_sessions import SessionName, named_transcript, parse_name
-from mdmem.errors import MdmemError
+from mdmem.model.errors import MdmemError
+from mdmem.nights.digest.known_sessions import SessionName, named_transcript, parse_name
 
 TWIN = SESSION[:9] + "2222" + SESSION[13:]
 

@@ -22,15 +22,15 @@ from session_files import ALL, SESSION, START, WRITERS, claude, codex, named, pi
 from workspaces import NOW, TOKEN, Desk, desk, where_modes_count
 
 from mdmem import __version__
-from mdmem.catchup import session_messages
-from mdmem.errors import StorageProblem, UsageProblem, WorkspaceProblem
 from mdmem.folder import files
 from mdmem.folder.files import MESSAGES_LOCK
+from mdmem.index import session_messages
+from mdmem.index.messages import MESSAGES_NAME, SEEN_NAME
 from mdmem.memory import Memory
+from mdmem.model.errors import StorageProblem, UsageProblem, WorkspaceProblem
 from mdmem.model.searches import MessageHit, Search, SearchResult
 from mdmem.model.writes import Purge, Remember
-from mdmem.search.messages import MESSAGES_NAME, SEEN_NAME
-from mdmem.transcripts import files as transcript_files
+from mdmem.sessions import files as transcript_files
 
 OTHER = "6b2f0000-1111-4222-8333-444455556666"
 Write = Callable[..., Path]
@@ -417,7 +417,7 @@ class TestFaults:
             raise KeyboardInterrupt
 
         with monkeypatch.context() as patch:
-            patch.setattr("mdmem.search.messages.seen_of", killed)
+            patch.setattr("mdmem.index.messages.seen_of", killed)
             with pytest.raises(KeyboardInterrupt):
                 messages(at, "pump")
         matches = search(at, "pump").messages
@@ -627,10 +627,10 @@ def test_a_search_of_memory_alone_loads_nothing_of_this(at: Desk):
     ).stdout.split()
     assert "mdmem.queries.search" in loaded
     names = (
-        "mdmem.transcripts",
-        "mdmem.digest",
-        "mdmem.search.messages",
-        "mdmem.search.seen",
-        "mdmem.catchup.session",
+        "mdmem.sessions.clients",
+        "mdmem.nights.digest",
+        "mdmem.index.messages",
+        "mdmem.index.seen",
+        "mdmem.past.session",
     )
     assert [name for name in loaded if name.startswith(names)] == []

@@ -15,12 +15,12 @@ from conftest import World
 from session_files import ALL, SESSION, START, claude, codex, named, pi
 from workspaces import NOW, TOKEN, Desk, desk
 
-from mdmem.digest import cursors, session_views
-from mdmem.errors import MdmemError
 from mdmem.memory import Memory
+from mdmem.model.errors import MdmemError
 from mdmem.model.pipelines import Digest
 from mdmem.model.sessions import SessionList, SessionView, ShowSessions
 from mdmem.model.writes import Purge, Remember
+from mdmem.nights.digest import cursors, session_views
 from mdmem.show.values import to_json
 
 OTHER = "6b2f0000-1111-4222-8333-444455556666"

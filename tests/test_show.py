@@ -10,9 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mdmem.doctor import Finding, Level
-from mdmem.errors import printable
+from mdmem.health.doctor import Finding, Level
+from mdmem.index import ranking
 from mdmem.model import CommitId, FactId, FilePath, Op, Problem, Source, Status, Supersession
+from mdmem.model.errors import printable
 from mdmem.model.history import (
     Blame,
     BlamedLine,
@@ -45,13 +46,12 @@ from mdmem.model.searches import (
     TagCatalogue,
     TagCount,
 )
+from mdmem.model.wording import field
 from mdmem.model.writes import PurgePlan, PurgeResult, WriteResult
-from mdmem.search import ranking
 from mdmem.secrets import Secret
 from mdmem.show import history, hits, maintenance, pipelines, reads, writes
 from mdmem.show.values import to_json
 from mdmem.text.render import plain
-from mdmem.wording import field
 
 COMMIT = CommitId("0123456789abcdef0123456789abcdef01234567")
 HIT = Hit(

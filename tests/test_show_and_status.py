@@ -7,12 +7,12 @@ import pytest
 from conftest import World
 from workspaces import MARK, NOW, SEED, Desk, append, desk
 
-from mdmem.errors import MdmemError
 from mdmem.memory import Memory, staged_problems
+from mdmem.model.errors import MdmemError
 from mdmem.model.reads import Show
 from mdmem.model.searches import ListFacts, Search
+from mdmem.model.wording import verb
 from mdmem.model.writes import Log
-from mdmem.wording import verb
 from mdmem.workspace import find_workspace, used_workspaces
 
 CONFLICT = "<<<<<<< HEAD\n- tea\n=======\n- coffee\n>>>>>>> other\n"

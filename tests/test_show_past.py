@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from test_two_clones import Pair, memory, pair
 
-from mdmem.errors import HistoryProblem, PathProblem, SectionProblem
+from mdmem.model.errors import HistoryProblem, PathProblem, SectionProblem
 from mdmem.model.reads import SectionView, Show
 from mdmem.model.searches import Search
 from mdmem.model.writes import Log, Remember

@@ -7,14 +7,14 @@ import pytest
 from conftest import World
 from workspaces import Desk, desk
 
-from mdmem.catchup import fresh_trail
-from mdmem.history import CommitNote, compose_message
 from mdmem.memory import Memory
 from mdmem.model import FilePath, Op, Provenance, Source
 from mdmem.model.history import FactHistory, SectionHistory, ShowBlame, ShowHistory
 from mdmem.model.searches import ListFacts
 from mdmem.model.trail import Fate, MarkKind, Origin
 from mdmem.model.writes import Contradict, Forget, Log, Remember, Revert, WriteOptions
+from mdmem.past import fresh_trail
+from mdmem.past.messages import CommitNote, compose_message
 from mdmem.text.facts import parse_text
 
 MEMORY = FilePath("MEMORY.md")

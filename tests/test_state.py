@@ -13,13 +13,12 @@ import pytest
 from conftest import World
 from workspaces import NOW, STATE
 
-from mdmem import state
 from mdmem.folder import files, write_ahead
 from mdmem.memory import Memory, initialise
 from mdmem.model.reads import Initialise
 from mdmem.model.searches import Search
 from mdmem.model.writes import Log
-from mdmem.workspace import open_at
+from mdmem.workspace import open_at, state
 
 HOME = Path(".git", "mdmem")
 STATE_HOME = ".local/state/mdmem"

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mdmem import stats
 from mdmem.events import Event, Outcome, Quality
+from mdmem.health import stats
+from mdmem.health.stats import Drift, Figures, SearchFigures, VerbFigures, Week
 from mdmem.show import figures
 from mdmem.show.values import to_json
-from mdmem.stats import Drift, Figures, SearchFigures, VerbFigures, Week
 
 TODAY = date(2026, 3, 5)  # a Thursday, in 2026-W10
 NOON = datetime(2026, 3, 5, 12, tzinfo=UTC)

@@ -8,11 +8,11 @@ import pytest
 from conftest import World
 from workspaces import NOW, Desk, append, desk
 
-from mdmem.errors import MdmemError, PathProblem, SectionProblem
 from mdmem.memory import Memory
+from mdmem.model.errors import MdmemError, PathProblem, SectionProblem
 from mdmem.model.history import ShowBlame, ShowHistory
 from mdmem.model.reads import Show
-from mdmem.wording import plain
+from mdmem.model.wording import plain
 
 SEED = "# Memory\n\n## Work\n\n- timezone: Europe/Berlin\n"
 CONFIG = "# Config\n\n## Options\n\n- limit: 3\n"

@@ -3,7 +3,7 @@
 import pytest
 from workspaces import TOKEN
 
-from mdmem.given import MOST_CHARACTERS, MOST_LINES, memory_lines
+from mdmem.context.given import MOST_CHARACTERS, MOST_LINES, memory_lines
 
 LIST = "- [decision] ship on Fridays\n- the broker is never restarted by hand\n"
 LINES = ("[decision] ship on Fridays", "the broker is never restarted by hand")

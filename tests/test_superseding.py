@@ -10,10 +10,10 @@ import pytest
 from conftest import World
 from workspaces import NOW, Desk, desk, refused
 
-from mdmem.errors import FactProblem, SectionProblem
+from mdmem.model.errors import FactProblem, SectionProblem
+from mdmem.model.wording import field, verb
 from mdmem.model.writes import Action, Change, EditSection, Forget, Log, Remember, WriteOptions
 from mdmem.text.facts import fact_id
-from mdmem.wording import field, verb
 
 SEED = "# Memory\n\n## Facts\n\n- shell: zsh\n- tea\n\n## Other\n\n- tea\n\n- editor: vi\n  - with tabs\n\ntext\n"
 ZSH, VI = fact_id("shell: zsh"), fact_id("editor: vi\n- with tabs")

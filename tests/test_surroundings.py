@@ -2,8 +2,8 @@
 one place.
 """
 
-from mdmem.search.entry_words import OwnWords, Surroundings, words_of_text
-from mdmem.search.ranking import LONGEST_PLACE
+from mdmem.index.entry_words import OwnWords, Surroundings, words_of_text
+from mdmem.index.ranking import LONGEST_PLACE
 
 LONG = "word " * 400
 RELATED = [f"n{number} pair{number // 2}" for number in range(120)]

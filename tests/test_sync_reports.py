@@ -13,15 +13,15 @@ from test_syncing import pair as pair
 from workspaces import TOKEN, Desk
 
 from mdmem import agenthooks
-from mdmem.doctor import Finding, Level
-from mdmem.errors import SyncProblem
 from mdmem.folder import files
+from mdmem.health.doctor import Finding, Level
 from mdmem.memory import Memory
 from mdmem.merge import setup
+from mdmem.model.errors import SyncProblem
 from mdmem.model.pipelines import Sync
+from mdmem.model.wording import verb
 from mdmem.model.writes import Revert
-from mdmem.sync.sync_state import STATE_NAME, load_state
-from mdmem.wording import verb
+from mdmem.workspace.sync_state import STATE_NAME, load_state
 
 
 def findings(at: Desk, check: str = "sync") -> list[tuple[Level, str, str]]:

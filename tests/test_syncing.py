@@ -13,20 +13,20 @@ from conftest import World
 from proposal_actions import BOT, accept, propose, reject, silent
 from workspaces import STATE, TOKEN, Desk
 
-from mdmem.changes import proposing
-from mdmem.errors import MdmemError, RefusedChange, SyncProblem
 from mdmem.folder import files
 from mdmem.memory import Memory
 from mdmem.model import Source
+from mdmem.model.errors import MdmemError, RefusedChange, SyncProblem
 from mdmem.model.pipelines import Sync, SyncResult
 from mdmem.model.proposals import ProposeBranch
 from mdmem.model.searches import ListFacts
 from mdmem.model.writes import Log, Purge, Remember, WriteOptions
 from mdmem.proposals import branches, reading
 from mdmem.repo import remotes, runner
+from mdmem.review import proposing
 from mdmem.sync import syncing
-from mdmem.sync.sync_state import load_state, save_state, state_of
 from mdmem.text.facts import fact_id
+from mdmem.workspace.sync_state import load_state, save_state, state_of
 
 SEED = "# Memory\n\n## Facts\n\n- city: Rome\n"
 LOG = "memory/2026-03-05.md"

@@ -10,15 +10,15 @@ from conftest import World
 from workspaces import NOW, Desk, desk
 
 from mdmem.changes import tasks
-from mdmem.errors import MdmemError
 from mdmem.folder.layout import TASKS_PATH
 from mdmem.memory import Memory
 from mdmem.model import Op
+from mdmem.model.errors import MdmemError
 from mdmem.model.reads import Show
+from mdmem.model.wording import plain
 from mdmem.model.writes import Action, Change, EditSection, Forget, Log, Remember, WriteOptions
 from mdmem.text.document import Document, parse, tree_etag
 from mdmem.text.facts import parse_text
-from mdmem.wording import plain
 
 AT = datetime.fromisoformat(NOW)
 OPTIONS = WriteOptions(actor="agent/main")

@@ -8,10 +8,9 @@ import pytest
 from dated_memory import DAYS, EMPLOYERS, DatedMemory, change_employers, facts_saying
 from workspaces import code_of
 
-from mdmem.catchup import index
-from mdmem.errors import MdmemError
-from mdmem.history import CommitNote, compose_message
+from mdmem.index import catching_up
 from mdmem.model import FilePath, Op, Provenance, Source, Status, Supersession
+from mdmem.model.errors import MdmemError
 from mdmem.model.history import FactHistory, ShowHistory
 from mdmem.model.proposals import AdviceKind
 from mdmem.model.searches import ListFacts
@@ -26,6 +25,7 @@ from mdmem.model.writes import (
     Revert,
     WriteOptions,
 )
+from mdmem.past.messages import CommitNote, compose_message
 from mdmem.text.facts import fact_id
 
 
@@ -115,7 +115,7 @@ class TestEditsByAPerson:
             assert dated.texts("kiwi") == []
             for (hit,) in (dated.search("kiwi", history=True), facts_saying(dated, "kiwi")):
                 assert (hit.text, hit.status, hit.path, hit.start_line, hit.commit) == expected
-            index.rebuild_index(at.workspace, True, print)
+            catching_up.rebuild_index(at.workspace, True, print)
         at.commit("gone")
         (hit,) = dated.search("kiwi", history=True)
         assert (hit.text, hit.status, hit.path, hit.start_line, hit.commit) == expected
@@ -218,7 +218,7 @@ class TestLogs:
         require_current_as_of_each_day()
         at.git("commit", "-qam", "gone", "--date=2026-01-16T12:00:00")
         require_current_as_of_each_day()
-        index.rebuild_index(at.workspace, True, print)
+        catching_up.rebuild_index(at.workspace, True, print)
         require_current_as_of_each_day()
         assert [hit.status for hit in dated.search("green", history=True)] == [Status.REMOVED]
 

@@ -17,7 +17,9 @@ from made_trail import (
 
 from mdmem.model import FactId, FilePath
 from mdmem.model.trail import Fate, Mark, MarkKind
-from mdmem.trail import TRAIL_NAME, Ending, Step, Trail
+from mdmem.past.steps import Ending, Step
+from mdmem.past.storage import TRAIL_NAME
+from mdmem.past.table import Trail
 
 
 def test_revisions_of_a_long_section_cost_what_changes(tmp_path: Path):

@@ -34,10 +34,14 @@ from made_trail import (
 from trail_dump import dump
 from trail_model import Model, random_step
 
-from mdmem import trail as trail_package
-from mdmem.errors import StorageProblem
+from mdmem import past
+from mdmem.model.errors import StorageProblem
 from mdmem.model.trail import Fate, MarkKind, TrailCommit
-from mdmem.trail import TRAIL_NAME, TRAIL_VERSION, BrokenTrail, Ending, Step, Trail, verify_trail
+from mdmem.past.ends import verify_trail
+from mdmem.past.schema import TRAIL_VERSION
+from mdmem.past.steps import Ending, Step
+from mdmem.past.storage import TRAIL_NAME, BrokenTrail
+from mdmem.past.table import Trail
 
 
 def filled(folder: Path) -> Path:
@@ -263,7 +267,7 @@ def test_damage_makes_a_broken_trail_at_worst(
 
 
 def test_a_reader_sees_the_last_committed_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("mdmem.trail.storage._BUSY_SECONDS", 0.05)
+    monkeypatch.setattr("mdmem.past.storage._BUSY_SECONDS", 0.05)
     filled(tmp_path)
     with Trail.open(tmp_path, "s") as writer, Trail.open(tmp_path, "s") as reader:
         before = dump(reader)
@@ -417,5 +421,5 @@ def test_a_folder_in_the_way(tmp_path: Path):
 
 def test_no_statement_numbers_its_placeholders():
     """`?1` with values in a sequence: early versions of Python 3.12 warn of it, others do not."""
-    for path in Path(trail_package.__file__).parent.glob("*.py"):
+    for path in Path(past.__file__).parent.glob("*.py"):
         assert not re.search(r"\?\d", path.read_text(encoding="utf-8")), path.name

@@ -26,7 +26,10 @@ from trail_dump import dump
 from trail_model import Model, random_step, require_equal
 
 from mdmem.model.trail import Fate, MarkKind, TrailCommit
-from mdmem.trail import BrokenTrail, Ending, Step, Trail, past_of, side_of, with_past
+from mdmem.past.line import past_of, side_of
+from mdmem.past.steps import Ending, Step, with_past
+from mdmem.past.storage import BrokenTrail
+from mdmem.past.table import Trail
 
 APPENDS = st.tuples(st.just("append"), st.integers(0, 2**32), st.integers(990, 1020))
 CUTS = st.tuples(st.just("cut"), st.integers(0, 2**32), st.just(0))

@@ -18,18 +18,18 @@ from hypothesis import strategies as st
 from trail_dump import dump
 from workspaces import Desk, append, desk
 
-from mdmem import catchup
-from mdmem.catchup import trail_update
 from mdmem.editors.sections import SectionParts
-from mdmem.errors import MdmemError
 from mdmem.folder import files
 from mdmem.memory import Memory
 from mdmem.model import CommitId, Status
+from mdmem.model.errors import MdmemError
 from mdmem.model.history import ShowHistory
 from mdmem.model.searches import ListFacts, Search
 from mdmem.model.writes import Action, EditSection, Forget, Log, Remember, Revert, WriteOptions
+from mdmem.past import fresh_trail, trail_update
+from mdmem.past.storage import TRAIL_NAME
+from mdmem.past.table import Trail
 from mdmem.text.document import parse
-from mdmem.trail import TRAIL_NAME, Trail
 
 
 class TestDamagedTrail:
@@ -81,7 +81,7 @@ class TestDamagedTrail:
                 dated.at.git("reset", "-q", "--hard", "HEAD~1")
                 purging.close()
 
-            with catchup.fresh_trail(workspace, purge_meanwhile) as trail:
+            with fresh_trail(workspace, purge_meanwhile) as trail:
                 assert trail.newest_commit is not None
                 assert trail.newest_commit.commit == dated.at.git("rev-parse", "HEAD").strip()
 
@@ -94,7 +94,7 @@ class TestDamagedTrail:
 
         with (
             pytest.raises(KeyboardInterrupt),
-            catchup.fresh_trail(dated.at.workspace, progress=interrupt),
+            fresh_trail(dated.at.workspace, progress=interrupt),
         ):
             pass
 
@@ -110,7 +110,7 @@ class TestDamagedTrail:
 class TestTrailUpdate:
     def require_same_as_rebuilt(self, at: Desk) -> None:
         workspace = at.workspace
-        with catchup.fresh_trail(workspace) as trail, Trail.in_memory() as rebuilt:
+        with fresh_trail(workspace) as trail, Trail.in_memory() as rebuilt:
             trail_update.replay_new_commits(workspace, rebuilt, workspace.repository.head())
             assert dump(trail) == dump(rebuilt)
 
@@ -164,7 +164,7 @@ class TestTrailUpdate:
         index.rename(at.workspace.state / "elsewhere")
         index.write_text("no folder")
         assert dated.texts("works at") == ["employer: works at Figma"]
-        with catchup.fresh_trail(at.workspace) as trail:
+        with fresh_trail(at.workspace) as trail:
             assert [commit for commit, _, _ in trail.dropped_commits()] == [dropped]
         index.unlink()
         (at.workspace.state / "elsewhere").rename(index)
@@ -186,7 +186,7 @@ class TestTrailUpdate:
         self.require_same_as_rebuilt(at)
         at.git("reset", "-q", "--hard", "HEAD~")
         self.require_same_as_rebuilt(at)
-        with catchup.fresh_trail(at.workspace) as trail:
+        with fresh_trail(at.workspace) as trail:
             assert trail.commit_with_id(done.commit or CommitId("")) is None
 
     def test_errors(self, dated: DatedMemory) -> None:
@@ -304,7 +304,7 @@ def test_whatever_is_done_the_trail_is_what_git_holds(
         with contextlib.suppress(MdmemError):
             act(at, action)
     workspace = at.workspace
-    with catchup.fresh_trail(workspace) as trail, Trail.in_memory() as rebuilt:
+    with fresh_trail(workspace) as trail, Trail.in_memory() as rebuilt:
         trail_update.replay_new_commits(workspace, rebuilt, workspace.repository.head())
         assert dump(trail) == dump(rebuilt)
         revisions = [

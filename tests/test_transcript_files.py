@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 import session_files
 
-from mdmem.errors import TranscriptProblem
-from mdmem.startup.records import replace
-from mdmem.transcripts import CLIENTS, files
-from mdmem.transcripts.files import (
+from mdmem.model.errors import TranscriptProblem
+from mdmem.sessions import files
+from mdmem.sessions.clients import CLIENTS
+from mdmem.sessions.files import (
     Scope,
     find_files,
     read_file,
@@ -18,7 +18,8 @@ from mdmem.transcripts.files import (
     recent_prompts,
     searched_folders,
 )
-from mdmem.transcripts.records import Place
+from mdmem.sessions.records import Place
+from mdmem.startup.records import replace
 
 
 def names(home: Path, *sources: str, **environment: str) -> list[str]:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mdmem.transcripts.tags import TAGS, escape_tags, strip_blocks
+from mdmem.sessions.tags import TAGS, escape_tags, strip_blocks
 
 
 def escape(text: str, times: int) -> str:

@@ -10,11 +10,11 @@ from conftest import examples
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mdmem.errors import TranscriptProblem
+from mdmem.model.errors import TranscriptProblem
 from mdmem.model.sessions import Message, Speaker, Transcript
-from mdmem.transcripts.reading import CONTEXT_MESSAGES, line_hash, read, recognise
-from mdmem.transcripts.records import time_of
-from mdmem.transcripts.tags import clean
+from mdmem.sessions.reading import CONTEXT_MESSAGES, line_hash, read, recognise
+from mdmem.sessions.records import time_of
+from mdmem.sessions.tags import clean
 
 KEY = "AKIA" + "ZQ3DN7MOLK2PXWTV"
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mdmem.model.sessions import Transcript
-from mdmem.transcripts.reading import CONTEXT_MESSAGES, read
+from mdmem.sessions.reading import CONTEXT_MESSAGES, read
 
 Steps = list[tuple[str, int]]
 

@@ -9,8 +9,8 @@ from workspaces import Desk
 from workspaces import desk as make_desk
 
 from mdmem import repo
-from mdmem.doctor import contents
 from mdmem.folder import budget
+from mdmem.health import contents
 from mdmem.memory import Memory
 from mdmem.model import CommitId, FilePath
 from mdmem.model.history import SectionHistory, ShowHistory

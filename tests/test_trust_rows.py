@@ -18,19 +18,19 @@ from pi_sessions import write_session
 from scripted_models import MODEL, quoting_agents, serving
 from workspaces import NOW, Desk, desk
 
-from mdmem.dream.policy import Limits, Suggestion, decide
-from mdmem.errors import WorkspaceProblem
-from mdmem.extract.drafts import DraftRules, draw
 from mdmem.folder import config, trust
 from mdmem.folder.config import Settings
 from mdmem.folder.trust import TextOrigin, Trust
 from mdmem.memory import Memory, hosts
 from mdmem.model import Source
+from mdmem.model.errors import WorkspaceProblem
 from mdmem.model.pipelines import DreamOp
 from mdmem.model.proposals import Accept, ProposeBranch
 from mdmem.model.searches import ListFacts
 from mdmem.model.sessions import Message, Speaker
 from mdmem.model.writes import Remember, WriteOptions
+from mdmem.nights.dream.policy import Limits, Suggestion, decide
+from mdmem.sessions.drafts import DraftRules, draw
 
 ALL = Trust(
     most=Source.USER_STATED,

@@ -14,12 +14,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from workspaces import NOW, Desk, desk
 
-from mdmem.catchup import background, index
 from mdmem.folder import files
+from mdmem.index import background, catching_up
+from mdmem.index.overlay import kept_length
 from mdmem.memory import Memory
 from mdmem.model.searches import Hit, Search
 from mdmem.model.writes import Contradict, Log, WriteOptions
-from mdmem.search.overlay import kept_length
 from mdmem.startup.records import replace
 
 NEAR = 0.04
@@ -69,7 +69,7 @@ def fill(at: Desk) -> None:
             path, "# Title\n\n## Part\n\n" + "".join(f"- {sentence(chance)}\n" for _ in range(8))
         )
     at.commit()
-    index.fresh_index(at.workspace, say)
+    catching_up.fresh_index(at.workspace, say)
 
 
 @pytest.fixture
@@ -85,8 +85,8 @@ def settle(at: Desk) -> None:
     them.
     """
     for _ in range(200):
-        index.fresh_index(at.workspace, say)
-        if index.index_as_is(at.workspace)[1]:
+        catching_up.fresh_index(at.workspace, say)
+        if catching_up.index_as_is(at.workspace)[1]:
             return
     raise AssertionError("the index does not catch up")
 
@@ -107,7 +107,7 @@ def _documents(at: Desk) -> int:
 
 
 def hits_after_update(at: Desk, query: str, limit: int = 20) -> tuple[Hit, ...]:
-    index.fresh_index(at.workspace, say)
+    catching_up.fresh_index(at.workspace, say)
     return Memory(at.workspace).search(Search(query, limit=limit)).hits
 
 
@@ -164,7 +164,7 @@ def test_any_edit_gives_the_hits_of_an_update(at: Desk, seed: int) -> None:
     chance = random.Random(seed)
     at.git("checkout", "-q", "--", ".")
     if chance.random() < 0.3:
-        index.rebuild_index(at.workspace, True, say)
+        catching_up.rebuild_index(at.workspace, True, say)
     settle(at)
     for path in chance.sample(PATHS, chance.randint(1, 2)):
         at.write(path, with_random_edits(at.read(path), chance))
@@ -204,7 +204,7 @@ class TestOverlay:
 
     def test_removed_text_is_not_found(self, at: Desk) -> None:
         at.write("memory/topic.md", at.read("memory/topic.md") + "- a zorblax\n")
-        index.fresh_index(at.workspace, say)
+        catching_up.fresh_index(at.workspace, say)
         settle(at)
         at.write("memory/topic.md", at.read("memory/topic.md").replace("- a zorblax\n", ""))
         assert hits_without_update(at, "zorblax") == ()
@@ -375,8 +375,8 @@ def engine_lengths() -> dict[int, int]:
     builder.add_text_field("text", tokenizer_name="whitespace", index_option="freq")
     builder.add_integer_field("length", stored=True)
     fields = builder.build()
-    index = tantivy.Index(fields)
-    writer = index.writer(15_000_000, 1)
+    catching_up = tantivy.Index(fields)
+    writer = catching_up.writer(15_000_000, 1)
     for length in (*range(1, 200), 1000, 5000, 12_345):
         writer.add_document(
             tantivy.Document.from_dict(
@@ -385,8 +385,8 @@ def engine_lengths() -> dict[int, int]:
         )
     writer.commit()
     writer.wait_merging_threads()
-    index.reload()
-    searcher = index.searcher()
+    catching_up.reload()
+    searcher = catching_up.searcher()
     query = tantivy.Query.term_query(fields, "text", "tea", index_option="freq")
     lengths = {}
     for _, address in searcher.search(query, 1000).hits:

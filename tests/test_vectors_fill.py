@@ -11,9 +11,9 @@ from test_vectors_source import server as server
 from vector_models import VectorServer, answer
 from workspaces import Desk, desk
 
-from mdmem.catchup.index import fresh_index
 from mdmem.folder import files
 from mdmem.githooks.hooks import catch_up
+from mdmem.index.catching_up import fresh_index
 from mdmem.llm.asking import read_records
 from mdmem.memory import Memory
 from mdmem.model.writes import Purge

@@ -545,7 +545,7 @@ import_module("mdmem.__main__").run(tell)
 
 def test_the_server_has_the_analyzers_of_a_search():
     code = """
-from mdmem.search import languages, terms
+from mdmem.index import languages, terms
 terms.fill_tables()
 languages.TextAnalyzerBuilder = terms.TextAnalyzerBuilder = None
 print(*terms.query_terms("where is the boat").words, languages.text_language(["le"], "english"))

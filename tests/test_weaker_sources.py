@@ -9,10 +9,11 @@ import pytest
 from conftest import World
 from workspaces import Desk, desk
 
-from mdmem import catchup
+from mdmem.changes.verbs import foundations
 from mdmem.editors.list_items import Foundation
 from mdmem.memory import Memory
 from mdmem.model import Op, Source
+from mdmem.model.wording import field
 from mdmem.model.writes import (
     Action,
     Change,
@@ -24,10 +25,9 @@ from mdmem.model.writes import (
     WriteOptions,
     WriteResult,
 )
+from mdmem.past import fresh_trail
 from mdmem.text.document import parse
 from mdmem.text.facts import fact_id, items
-from mdmem.verbs import foundations
-from mdmem.wording import field
 
 SEED = "# Memory\n\n## Facts\n\n- tea\n- by: hand\n"
 WEAKER = ("weaker-source",)
@@ -192,7 +192,7 @@ def test_a_log_s_entry_is_confirmed_too(at: Desk) -> None:
     assert (done.changed, done.op, done.added, done.path) == (True, Op.CONFIRM, (), first.path)
     assert f"Mdmem-Confirms: {fact_id('rain')}" in at.git("log", "-1", "--format=%B").splitlines()
     assert at.read(str(first.path)) == log
-    with catchup.fresh_trail(at.workspace) as trail:
+    with fresh_trail(at.workspace) as trail:
         assert [
             each.origin.source
             for each in trail.occurrences_of(fact_id("rain"))
@@ -242,7 +242,7 @@ def test_the_newest_messages_tell_what_the_trail_tells(at: Desk) -> None:
         item.fact.text: foundations._recent_foundations(at.workspace, "MEMORY.md", document, [item])
         for item in items(document)
     }
-    with catchup.fresh_trail(at.workspace) as trail:
+    with fresh_trail(at.workspace) as trail:
         origins = {each.entry.text: each.origin for each in trail.live_occurrences("MEMORY.md")}
     assert {text for text, stated in foundations_of.items() if stated is None} == {
         "tea",

@@ -13,8 +13,8 @@ from opened_repository import opened as opened
 from workspaces import SEED, Desk, gits
 
 from mdmem import repo
-from mdmem.errors import MdmemError
 from mdmem.model import CommitId, FilePath
+from mdmem.model.errors import MdmemError
 from mdmem.repo import Repository
 from mdmem.repo.worktree import PathState
 

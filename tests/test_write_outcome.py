@@ -5,7 +5,7 @@ failed.
 import pytest
 
 from mdmem.changes.write_outcome import WriteEvidence, WriteOutcome, judge_write
-from mdmem.errors import PathProblem, RepositoryProblem
+from mdmem.model.errors import PathProblem, RepositoryProblem
 
 BEFORE = b"# Memory\n\n- lives in Oslo\n"
 AFTER = b"# Memory\n\n- lives in Oslo\n- works at Stripe as an engineer\n"

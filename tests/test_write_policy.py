@@ -636,7 +636,7 @@ def test_no_call_writes_past_it(at: Desk, row: type | str) -> None:
             does = opened.apply if row in get_args(Change) else opened.change_file
             work = partial(does, record)
         if fate is REFUSED:
-            with pytest.raises(memory.module("errors").MdmemError) as caught:
+            with pytest.raises(memory.module("model.errors").MdmemError) as caught:
                 work()
             assert caught.value.code == "not-allowed"
         else:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from mdmem.model.trail import Occurrence
-from mdmem.trail import Trail
-from mdmem.trail.ends import lineage_rows
-from mdmem.trail.rows import parse_commit, parse_occurrence, parse_revert, parse_revision
-from mdmem.trail.schema import SELECT_COMMITS, SELECT_OCCURRENCES, SELECT_REVERTS
-from mdmem.trail.storage import parse_rows
+from mdmem.past.ends import lineage_rows
+from mdmem.past.rows import parse_commit, parse_occurrence, parse_revert, parse_revision
+from mdmem.past.schema import SELECT_COMMITS, SELECT_OCCURRENCES, SELECT_REVERTS
+from mdmem.past.storage import parse_rows
+from mdmem.past.table import Trail
 
 
 def dump(trail: Trail) -> tuple[tuple[object, ...], ...]:

@@ -19,7 +19,8 @@ from mdmem.model.trail import (
     Revision,
     TrailCommit,
 )
-from mdmem.trail import Ending, Step, Trail
+from mdmem.past.steps import Ending, Step
+from mdmem.past.table import Trail
 
 SECTIONS = [(), ("Memory",), ("Memory", "Work"), ("Memory", f"# > {ODD}")]
 

@@ -10,10 +10,10 @@ import pytest
 from conftest import World
 
 from mdmem import repo
-from mdmem.changes import purge
-from mdmem.changes.purge import HeldTranscripts, PurgeNote, PurgeScope
-from mdmem.changes.purge_target import PurgeTarget
 from mdmem.model.writes import PurgePlan, PurgeResult
+from mdmem.purge import purging
+from mdmem.purge.purging import HeldTranscripts, PurgeNote, PurgeScope
+from mdmem.purge.target import PurgeTarget
 from mdmem.repo import Repository
 from mdmem.text import facts
 from mdmem.workspace import open_at
@@ -59,13 +59,13 @@ class Vault:
         return repo.discover(self.root)
 
     def plan(self) -> PurgePlan:
-        return purge.plan_rewrite(self.scope(), WORDS, FACT, no_transcripts)
+        return purging.plan_rewrite(self.scope(), WORDS, FACT, no_transcripts)
 
     def scope(self, *memory: Path) -> PurgeScope:
         return PurgeScope(open_at(self.root, os.environ), memory)
 
     def purge(self, reason: str = "") -> PurgeResult:
-        return purge.purge_everywhere(
+        return purging.purge_everywhere(
             self.scope(), WORDS, FACT, PurgeNote(WHEN, reason=reason), no_transcripts
         )
 

@@ -14,10 +14,11 @@ import pytest
 from conftest import World
 from kept_state import keep_state
 
-from mdmem.errors import MdmemError
 from mdmem.memory import carry_out
+from mdmem.model.errors import MdmemError
 from mdmem.model.writes import Action, Change, EditSection, WriteOptions, WriteResult
-from mdmem.repo import commits, discovery, history_rewrite, worktree
+from mdmem.purge import history_rewrite
+from mdmem.repo import commits, discovery, worktree
 from mdmem.workspace import Workspace, open_at
 
 SEED = "# Memory\n\n## Work\n\n- works at Stripe\n\n## Home\n\n- lives in Oslo\n"

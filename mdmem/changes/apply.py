@@ -5,19 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from typing import TypeAlias
 
-from mdmem import history
 from mdmem.changes import repeats
 from mdmem.changes.commit_notes import commit_note, complete_options, with_pipeline, with_provenance
 from mdmem.changes.file_write import Plan, WrittenChange, write_plan
 from mdmem.changes.plan import plan_edit
 from mdmem.changes.recover import Transaction, lock_workspace, recover
-from mdmem.errors import MdmemError, RepositoryProblem
+from mdmem.changes.verbs import FileEdit, target_path, verb_of
 from mdmem.folder import files
+from mdmem.lookup import lookup
+from mdmem.lookup.lookup import FactLocation
 from mdmem.model import CommitId, FactId, FileKind, FilePath, Op, Provenance
+from mdmem.model.errors import MdmemError, RepositoryProblem
 from mdmem.model.trail import Entry
 from mdmem.model.writes import DigestDay, Forget, LikeFact, Log, Remember, WriteOptions, WriteResult
-from mdmem.queries import lookup
-from mdmem.queries.lookup import FactLocation
+from mdmem.past.differences import line_difference
+from mdmem.past.messages import CommitNote, compose_message
 from mdmem.startup.records import replace
 from mdmem.text.addresses import join_path
 from mdmem.text.document import (
@@ -29,7 +31,6 @@ from mdmem.text.document import (
     split_lines,
 )
 from mdmem.text.facts import may_have_copies
-from mdmem.verbs import FileEdit, target_path, verb_of
 from mdmem.workspace import Say, Workspace
 
 _TRIES, _OVERTAKEN_TRIES = 50, 5
@@ -80,7 +81,7 @@ def _file_diff(plan: Plan) -> str:
     if not plan.changes:
         return ""
     head = f"--- {f'a/{plan.path}' if plan.old else '/dev/null'}\n+++ b/{plan.path}\n"
-    return head + history.line_difference(plan.old.text if plan.old else "", plan.edit.text)
+    return head + line_difference(plan.old.text if plan.old else "", plan.edit.text)
 
 
 def _etag(plan: Plan) -> str | None:
@@ -250,7 +251,7 @@ def apply_edit(
         result = write_plan(
             workspace,
             to_write,
-            history.compose_message(
+            compose_message(
                 note,
                 *((each.old.text if each.old else "", each.edit.text) for each in to_write.files),
             ),
@@ -319,8 +320,8 @@ def _only_companion(plan: Plan, companion: Plan) -> Plan:
     )
 
 
-def change_note(workspace: Workspace, plan: Plan, edit: FileEdit) -> history.CommitNote:
-    note = history.CommitNote(
+def change_note(workspace: Workspace, plan: Plan, edit: FileEdit) -> CommitNote:
+    note = CommitNote(
         op=plan.op,
         path=plan.path,
         section=plan.edit.section,

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from mdmem import history, repo
+from mdmem import repo
 from mdmem.folder import trust
 from mdmem.model import CommitId, FactId, Provenance, Source
 from mdmem.model.writes import PipelineNote, WriteOptions
+from mdmem.past.messages import CommitNote, compose_claimed_save, compose_message
 from mdmem.repo import commits
 from mdmem.startup.records import replace
 from mdmem.workspace import Workspace
@@ -25,9 +26,7 @@ def complete_options(
     return replace(options, source=source, confidence=confidence, actor=actor)
 
 
-def with_provenance(
-    workspace: Workspace, note: history.CommitNote, options: WriteOptions
-) -> history.CommitNote:
+def with_provenance(workspace: Workspace, note: CommitNote, options: WriteOptions) -> CommitNote:
     provenance = Provenance(
         source=options.source,
         confidence=options.source.confidence if options.confidence is None else options.confidence,
@@ -39,9 +38,7 @@ def with_provenance(
     return replace(note, provenance=provenance, claimed_by=options.actor if claims else None)
 
 
-def with_pipeline(
-    note: history.CommitNote, pipeline: PipelineNote, facts: Sequence[FactId]
-) -> history.CommitNote:
+def with_pipeline(note: CommitNote, pipeline: PipelineNote, facts: Sequence[FactId]) -> CommitNote:
     fact = facts[-1] if facts else None
     return replace(
         note,
@@ -55,7 +52,7 @@ def with_pipeline(
     )
 
 
-def joined_note(notes: Sequence[history.CommitNote]) -> history.CommitNote:
+def joined_note(notes: Sequence[CommitNote]) -> CommitNote:
     """One note for several changes of a file with one provenance."""
     section, *more = dict.fromkeys(note.section for note in notes)
     return replace(
@@ -84,21 +81,19 @@ def saved_message(
     if actor is None or not workspace.is_agent(actor):
         return f"{text}\n"
     changes = [(_text(before), _text(after)) for before, after in files]
-    return history.compose_claimed_save(text, changes, actor)
+    return compose_claimed_save(text, changes, actor)
 
 
 def _text(data: bytes | None) -> str:
     return (data or b"").decode("utf-8", "replace")
 
 
-def commit_note(
-    workspace: Workspace, note: history.CommitNote, *changes: tuple[str, str]
-) -> CommitId:
+def commit_note(workspace: Workspace, note: CommitNote, *changes: tuple[str, str]) -> CommitId:
     """Commit a note that changes no file, leaving staged files staged, and quoting `changes`."""
     workspace.require_ready()
     order = commits.CommitOrder(
         paths=(),
-        message=history.compose_message(note, *changes),
+        message=compose_message(note, *changes),
         date=repo.raw_date(workspace.now()),
         hook_timeout=workspace.settings.hook_timeout,
         identity=workspace.identity(),

@@ -13,14 +13,9 @@ from mdmem.changes.pending import commit_pending_edits, with_pulled_lines
 from mdmem.changes.recover import WriteSteps, clear_bits, not_put_back
 from mdmem.changes.write_outcome import WriteEvidence, WriteOutcome, holds_write, judge_write
 from mdmem.editors import EditResult
-from mdmem.errors import (
-    MdmemError,
-    PathProblem,
-    RefusedChange,
-    RepositoryProblem,
-)
 from mdmem.folder import files, hook_files, write_ahead
 from mdmem.model import CommitId, FactId, FilePath, Op, Supersession
+from mdmem.model.errors import MdmemError, PathProblem, RefusedChange, RepositoryProblem
 from mdmem.repo import PathState, Repository, commits, worktree
 from mdmem.startup.records import dataclass, replace
 from mdmem.text.document import Document

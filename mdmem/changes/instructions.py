@@ -4,21 +4,22 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from mdmem import history, repo
+from mdmem import repo
 from mdmem.changes.apply import apply_all
 from mdmem.changes.commit_notes import complete_options, with_provenance
 from mdmem.changes.recover import lock_workspace, recover
+from mdmem.changes.verbs import InstructionsEdit
 from mdmem.editors import instructions
-from mdmem.errors import PathProblem, RepositoryProblem
 from mdmem.folder import files, layout
 from mdmem.model import CommitId, FileKind, FilePath, Op, Provenance
+from mdmem.model.errors import PathProblem, RepositoryProblem
 from mdmem.model.writes import WriteOptions, WriteResult
+from mdmem.past.messages import CommitNote, compose_message
 from mdmem.repo import commits
 from mdmem.repo.runner import literal_pathspecs
 from mdmem.startup.records import replace
 from mdmem.text.document import Document, parse_bytes
 from mdmem.text.entries import INSTRUCTIONS_BEGIN
-from mdmem.verbs import InstructionsEdit
 from mdmem.workspace import Say, Workspace
 
 
@@ -90,12 +91,10 @@ def _remove_file(workspace: Workspace, path: FilePath, options: WriteOptions) ->
     ):
         return None
     repository.require_ready(workspace.settings.allow_detached, state.branch, state.settled)
-    note = history.CommitNote(op=Op.INIT, path=path, section=(), provenance=Provenance())
+    note = CommitNote(op=Op.INIT, path=path, section=(), provenance=Provenance())
     order = commits.CommitOrder(
         paths=(path,),
-        message=history.compose_message(
-            with_provenance(workspace, note, options), (document.text, "")
-        ),
+        message=compose_message(with_provenance(workspace, note, options), (document.text, "")),
         date=repo.raw_date(workspace.now()),
         hook_timeout=workspace.settings.hook_timeout,
         identity=workspace.identity(),

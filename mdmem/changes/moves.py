@@ -6,7 +6,7 @@ from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
-from mdmem import history, repo
+from mdmem import repo
 from mdmem.changes.apply import apply_all
 from mdmem.changes.commit_notes import complete_options, with_provenance
 from mdmem.changes.pending import commit_pending_edits
@@ -24,11 +24,12 @@ from mdmem.changes.recover import (
     read_contents,
     recover,
 )
+from mdmem.changes.verbs import foundations, require_writable
 from mdmem.editors.whole_file import append_only, first_line_of, missing
-from mdmem.errors import PathProblem, RepositoryProblem
 from mdmem.folder import files, layout, write_ahead
 from mdmem.folder.write_ahead import MoveRecord
 from mdmem.model import SETTINGS_NAME, CommitId, FileKind, FilePath, Op, Provenance
+from mdmem.model.errors import PathProblem, RepositoryProblem
 from mdmem.model.writes import (
     CreateFile,
     MovePath,
@@ -37,13 +38,13 @@ from mdmem.model.writes import (
     WriteOptions,
     WriteResult,
 )
+from mdmem.past.messages import CommitNote, compose_message, quoted_line
 from mdmem.repo import commits
 from mdmem.repo.worktree import ignored, read_bits
 from mdmem.startup.records import dataclass, replace
 from mdmem.text import check
 from mdmem.text.document import parse_bytes
 from mdmem.text.facts import items
-from mdmem.verbs import foundations, require_writable
 from mdmem.workspace import Say, Workspace
 
 _LINES_AROUND = 2
@@ -253,17 +254,17 @@ class _Move:
 
 
 def _message(workspace: Workspace, plan: _MovePlan, options: WriteOptions) -> str:
-    note = history.CommitNote(
+    note = CommitNote(
         op=Op.MEMORY_TOOL, path=plan.target or plan.path, section=(), provenance=Provenance()
     )
     text = (
         b"\n".join(plan.contents.values()).decode("utf-8", "replace") if plan.target is None else ""
     )
-    message = history.compose_message(with_provenance(workspace, note, options), (text, ""))
+    message = compose_message(with_provenance(workspace, note, options), (text, ""))
     if plan.target is None:
         return message
     subject, _, rest = message.partition("\n\n")
-    return f"{subject}\n\nMoved from {history.quoted_line(plan.path)}.\n\n{rest}"
+    return f"{subject}\n\nMoved from {quoted_line(plan.path)}.\n\n{rest}"
 
 
 def apply(workspace: Workspace, change: WholeFileEdit | MovePath, say: Say) -> WriteResult:

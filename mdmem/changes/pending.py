@@ -10,22 +10,24 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import contextmanager
 from functools import partial
 
-from mdmem import history, repo
+from mdmem import repo
 from mdmem.changes.commit_notes import saved_message
 from mdmem.changes.recover import Transaction, lock_workspace, recover
-from mdmem.errors import PathProblem, RepositoryProblem
 from mdmem.folder import files, layout, trust
 from mdmem.folder.layout import is_markdown
 from mdmem.folder.trust import TextOrigin
-from mdmem.history.notes import line_origins, parse_message
 from mdmem.merge import merge_by_section
 from mdmem.model import CommitId, FilePath, Provenance, Source
+from mdmem.model.errors import PathProblem, RepositoryProblem
 from mdmem.model.trail import Origin
+from mdmem.model.wording import number_of, verb
+from mdmem.past.differences import changed_lines
+from mdmem.past.messages import compose_pulled_save
+from mdmem.past.notes import line_origins, parse_message
 from mdmem.repo import PathState, Repository, commits, first_parent, worktree
 from mdmem.repo.first_parent import BranchMove
 from mdmem.startup.records import dataclass, replace
 from mdmem.text import check
-from mdmem.wording import number_of, verb
 from mdmem.workspace import Say, Workspace, read_committed
 
 _PULL_WINDOW_SECONDS = 86_400
@@ -54,7 +56,7 @@ def _message_of_pulled_text(
         line: _note(origin, trust.other_author(origin.author, addresses) is None)
         for line, origin in origins.items()
     }
-    _, added = history.changed_lines(
+    _, added = changed_lines(
         *(text.decode("utf-8", "replace") for text in (committed or b"", data))
     )
     weakest = min(
@@ -65,7 +67,7 @@ def _message_of_pulled_text(
     groups: dict[tuple[Provenance, str | None], list[str]] = {weakest: []}
     for line in added:
         groups.setdefault(notes.get(line.strip(), weakest), []).append(line)
-    return history.compose_pulled_save(path, [(*note, lines) for note, lines in groups.items()])
+    return compose_pulled_save(path, [(*note, lines) for note, lines in groups.items()])
 
 
 def _note(origin: Origin, is_own: bool) -> tuple[Provenance, str | None]:

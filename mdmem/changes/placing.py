@@ -14,12 +14,12 @@ from pathlib import Path
 from typing import TypeAlias
 
 from mdmem import repo
-from mdmem.errors import PathProblem, RepositoryProblem
 from mdmem.folder import files
 from mdmem.folder.write_ahead import LANDING_NAME, drop_unfinished
 from mdmem.merge import merge_by_section
 from mdmem.merge.again import merged_kind
 from mdmem.model import CommitId, FilePath
+from mdmem.model.errors import PathProblem, RepositoryProblem
 from mdmem.repo import Repository, branch_commits, commits, git_files
 from mdmem.repo.branch_commits import BlobChange
 from mdmem.startup.records import asdict, dataclass, replace

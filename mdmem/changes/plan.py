@@ -6,29 +6,22 @@ from collections.abc import Iterable, Sequence
 from itertools import islice
 
 from mdmem.changes.file_write import Plan
+from mdmem.changes.verbs import EditedText, FileEdit, RevertEdit, foundations, superseding, verb_of
 from mdmem.editors import facts as fact_editor
 from mdmem.editors.fact_difference import FactDifference, fact_difference
 from mdmem.editors.list_items import Foundation, Foundations
-from mdmem.errors import RepositoryProblem
 from mdmem.folder import files
 from mdmem.folder.layout import guarded_kind, is_markdown
+from mdmem.lookup import lookup
+from mdmem.lookup.lookup import FactLocation
 from mdmem.model import FactId, FileKind, FilePath, Op, Source, Supersession
+from mdmem.model.errors import RepositoryProblem
+from mdmem.model.wording import field
 from mdmem.model.writes import Forget, Remember, WriteOptions
-from mdmem.queries import lookup
-from mdmem.queries.lookup import FactLocation
 from mdmem.startup.records import replace
 from mdmem.text import check
 from mdmem.text.document import Document, decode, parse, parse_bytes
 from mdmem.text.facts import Item
-from mdmem.verbs import (
-    EditedText,
-    FileEdit,
-    RevertEdit,
-    foundations,
-    superseding,
-    verb_of,
-)
-from mdmem.wording import field
 from mdmem.workspace import Workspace
 
 _MOST_FACTS, _MOST_NAMED, _QUOTED = 20, 3, 60

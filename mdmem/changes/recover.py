@@ -9,10 +9,10 @@ from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
 from types import TracebackType
 
-from mdmem.errors import PathProblem, RepositoryProblem, StorageProblem
 from mdmem.folder import files, hook_files, write_ahead
 from mdmem.folder.write_ahead import LANDING_NAME, MoveRecord
 from mdmem.model import CommitId, FilePath
+from mdmem.model.errors import PathProblem, RepositoryProblem, StorageProblem
 from mdmem.repo import Identity, Repository, commits
 from mdmem.workspace import Say, Workspace, read_committed
 

@@ -10,17 +10,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from mdmem import catchup
+from mdmem.changes.verbs import FileEdit
+from mdmem.changes.verbs.superseding import edit_text
 from mdmem.editors import EditResult
-from mdmem.errors import MdmemError
 from mdmem.folder import files, layout
-from mdmem.history import ParsedNote
-from mdmem.history.notes import parse_message
+from mdmem.lookup import lookup
 from mdmem.model import CommitId, FactId, FilePath, Op, SectionPath
+from mdmem.model.errors import MdmemError
 from mdmem.model.rules import fold_actor
 from mdmem.model.trail import MarkKind
 from mdmem.model.writes import Action, EditSection, Forget, Log, Remember, WriteOptions, WriteResult
-from mdmem.queries import lookup
+from mdmem.past import fresh_trail
+from mdmem.past.messages import ParsedNote
+from mdmem.past.notes import parse_message
 from mdmem.repo import first_parent
 from mdmem.repo.first_parent import CommitChanges
 from mdmem.startup.records import dataclass, replace
@@ -38,12 +40,10 @@ from mdmem.text.document import (
 )
 from mdmem.text.fact_names import items_matching, names_any
 from mdmem.text.facts import holds_key, items, parse_item, write_item
-from mdmem.verbs import FileEdit
-from mdmem.verbs.superseding import edit_text
 from mdmem.workspace import Workspace
 
 if TYPE_CHECKING:
-    from mdmem.trail import Trail
+    from mdmem.past.table import Trail
 
 _MAYBE_REPEATED = {
     "section-not-found",
@@ -247,7 +247,7 @@ def _repeated_remember(workspace: Workspace, edit: Remember) -> WriteResult | No
 
 def _repeated_forget(workspace: Workspace, edit: Forget) -> WriteResult | None:
     file = layout.parse_path(edit.file) if edit.file is not None else None
-    with catchup.fresh_trail(workspace) as trail:
+    with fresh_trail(workspace) as trail:
         fact = lookup.named_fact(trail, edit.fact)
         last = _last_end(trail, fact, file, edit.section) if fact else None
         if last is None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from mdmem import history
 from mdmem.changes.apply import apply_edit, preview
 from mdmem.changes.commit_notes import commit_note, complete_options, with_provenance
 from mdmem.changes.plan import plan_edit
@@ -17,18 +16,19 @@ from mdmem.changes.revert_plan import (
     plan_revert,
     plan_reverts,
 )
-from mdmem.errors import FactProblem, SectionProblem
+from mdmem.changes.verbs import RevertEdit, target_path
+from mdmem.changes.verbs.revert import undone
 from mdmem.folder import files
-from mdmem.history.notes import parse_message, parse_notes
 from mdmem.model import CommitId, FilePath, Op
+from mdmem.model.errors import FactProblem, SectionProblem
+from mdmem.model.wording import field, number_of
 from mdmem.model.writes import Revert, WriteOptions, WriteResult
+from mdmem.past.messages import CommitNote
+from mdmem.past.notes import parse_message, parse_notes
 from mdmem.repo import commits, first_parent
 from mdmem.startup.records import dataclass, replace
 from mdmem.text import check
 from mdmem.text.document import Document, parse, parse_bytes
-from mdmem.verbs import RevertEdit, target_path
-from mdmem.verbs.revert import undone
-from mdmem.wording import field, number_of
 from mdmem.workspace import Say, Workspace
 
 _MOST_NAMED, _QUOTED = 8, 80
@@ -194,7 +194,7 @@ def _previews(workspace: Workspace, plan: RevertPlan) -> list[WriteResult]:
 
 
 def _state(
-    workspace: Workspace, note: history.CommitNote, options: WriteOptions, transaction: Transaction
+    workspace: Workspace, note: CommitNote, options: WriteOptions, transaction: Transaction
 ) -> WriteResult:
     steps, before = transaction.begin_write(), workspace.repository.head()
     commit = commit_note(workspace, with_provenance(workspace, note, options))
@@ -202,7 +202,7 @@ def _state(
     return _note_result(note, commit)
 
 
-def _note_result(note: history.CommitNote, commit: CommitId | None) -> WriteResult:
+def _note_result(note: CommitNote, commit: CommitId | None) -> WriteResult:
     return WriteResult(
         changed=True,
         path=note.path,

@@ -5,23 +5,24 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from mdmem import catchup, history
+from mdmem.changes.verbs import RevertEdit
 from mdmem.editors.fact_difference import fact_difference
-from mdmem.errors import FactProblem, HistoryProblem
-from mdmem.history.notes import parse_message
-from mdmem.history.step_marks import taken_back
+from mdmem.lookup import lookup
 from mdmem.model import CommitId, FactId, FileKind, FilePath, Op, Provenance
+from mdmem.model.errors import FactProblem, HistoryProblem
 from mdmem.model.trail import Fate, Occurrence, TrailCommit
+from mdmem.model.wording import number_of, verb
 from mdmem.model.writes import Revert
-from mdmem.queries import lookup
+from mdmem.past import fresh_trail
+from mdmem.past.messages import CommitNote, ParsedNote
+from mdmem.past.notes import parse_message
+from mdmem.past.step_marks import taken_back
+from mdmem.past.table import Trail
 from mdmem.repo import first_parent
 from mdmem.repo.first_parent import ChangedFile, CommitChanges
 from mdmem.startup.records import dataclass
 from mdmem.text.document import decode, parse
 from mdmem.text.fact_names import require_one_sort
-from mdmem.trail import Trail
-from mdmem.verbs import RevertEdit
-from mdmem.wording import number_of, verb
 from mdmem.workspace import Workspace
 
 _MOST_NAMED = 3
@@ -43,7 +44,7 @@ class RevertPlan:
 
     path: FilePath
     edits: tuple[RevertEdit, ...]
-    note: history.CommitNote | None
+    note: CommitNote | None
     notices: tuple[str, ...] = ()
     held: tuple[HeldChange, ...] = ()
 
@@ -81,7 +82,7 @@ def plan_revert(workspace: Workspace, change: Revert) -> RevertPlan:
     """Raises: FactProblem (`fact-not-found`, `fact-ambiguous`, `ambiguous`), HistoryProblem
     (`commit-not-found`; `cannot-revert`: a merge, or no Markdown).
     """
-    with catchup.fresh_trail(workspace) as trail:
+    with fresh_trail(workspace) as trail:
         target = _find_target(workspace, trail, change)
         if target.reverted_by is not None:
             return _reverted_already(
@@ -102,7 +103,7 @@ def plan_revert(workspace: Workspace, change: Revert) -> RevertPlan:
 
 def plan_reverts(workspace: Workspace, ids: Sequence[CommitId], change: Revert) -> list[RevertPlan]:
     """Leave out commits without a current effect. Raises: HistoryProblem (`cannot-revert`)."""
-    with catchup.fresh_trail(workspace) as trail:
+    with fresh_trail(workspace) as trail:
         commits = first_parent.read_commits(workspace.repository, ids)
         plans = [
             _plan_commit(
@@ -118,7 +119,7 @@ def plan_reverts(workspace: Workspace, ids: Sequence[CommitId], change: Revert) 
 
 
 def is_commit_or_fact(workspace: Workspace, reference: str) -> bool:
-    with catchup.fresh_trail(workspace) as trail:
+    with fresh_trail(workspace) as trail:
         return (
             workspace.repository.commit_named(reference) is not None
             or lookup.fact_by_text(trail, reference) is not None
@@ -360,12 +361,12 @@ def _live_additions(
 
 def _note(
     commit: CommitChanges,
-    parsed: history.ParsedNote,
+    parsed: ParsedNote,
     path: FilePath,
     changed_files: Sequence[ChangedFile],
     retracts: tuple[FactId, ...],
     trail: Trail,
-) -> history.CommitNote | None:
+) -> CommitNote | None:
     marks = trail.marks_stated_by(commit.commit.id)
     only_marks = not changed_files and any(mark.ended is None for mark in marks)
     states_more = not changed_files and bool(parsed.confirms or parsed.reverts)
@@ -376,7 +377,7 @@ def _note(
     ):
         return None
     section = tuple(parsed.section.split(" > ")) if parsed.section else ()
-    return history.CommitNote(
+    return CommitNote(
         op=Op.REVERT,
         path=path,
         section=section,

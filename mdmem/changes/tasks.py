@@ -13,18 +13,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import date, datetime
 
-from mdmem import catchup
 from mdmem.changes import repeats
 from mdmem.changes.apply import FindSimilar, apply_all
 from mdmem.changes.commit_notes import complete_options
 from mdmem.editors.outline import heading
-from mdmem.errors import SectionProblem, TextProblem
 from mdmem.folder import files, layout
 from mdmem.folder.layout import NEW_TASKS, TASKS_PATH
+from mdmem.lookup import lookup
 from mdmem.model import PATH_SEPARATOR, Op
+from mdmem.model.errors import SectionProblem, TextProblem
 from mdmem.model.reads import SectionView, Show
+from mdmem.model.wording import one_of, verb
 from mdmem.model.writes import Action, Change, EditSection, Log, WriteOptions, WriteResult
-from mdmem.queries import lookup
+from mdmem.past import fresh_trail
 from mdmem.startup import late
 from mdmem.startup.records import dataclass, replace
 from mdmem.text.addresses import MATCH_RULES, address_of, join_path, similar_paths
@@ -38,7 +39,6 @@ from mdmem.text.document import (
     tree_etag,
 )
 from mdmem.text.facts import find_same_item, item_text, parse_item, section_items, write_item
-from mdmem.wording import one_of, verb
 from mdmem.workspace import Say, Workspace
 
 _LEVEL = 2
@@ -344,7 +344,7 @@ def _is_logged(workspace: Workspace, tasks: Document | None, entry: Log, name: s
     if tasks is None or data is None or find_same_item(parse_bytes(data), item) is None:
         return False
     sections = {section.path for section in tasks_named(tasks, name)}
-    with catchup.fresh_trail(workspace) as trail:
+    with fresh_trail(workspace) as trail:
         begun = [
             trail.came_with(each) for each in trail.live_revisions(layout.TASKS_PATH, sections)
         ]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from enum import Enum, auto
 
-from mdmem import history
-from mdmem.errors import MdmemError, RepositoryProblem
 from mdmem.model import FilePath
+from mdmem.model.errors import MdmemError, RepositoryProblem
+from mdmem.past.differences import changed_lines
 from mdmem.startup import late
 from mdmem.startup.records import dataclass
 from mdmem.text.document import parse_bytes
@@ -133,7 +133,7 @@ def reworded_problem(path: FilePath, committed: bytes | None, after: bytes) -> R
 
 
 def _changed_lines(before: bytes | None, after: bytes) -> tuple[list[str], list[str]]:
-    return history.changed_lines(_text(before), _text(after))
+    return changed_lines(_text(before), _text(after))
 
 
 def _lines(text: bytes | str | None) -> list[str]:

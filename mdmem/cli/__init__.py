@@ -13,7 +13,7 @@ from mdmem.cli import fast_parser, terminal
 from mdmem.cli.commands import command
 from mdmem.cli.messages import fitted, in_flags, say, shown
 from mdmem.cli.parameter_table import TABLE
-from mdmem.errors import json_line, report
+from mdmem.model.errors import json_line, report
 
 if TYPE_CHECKING:
     from io import TextIOWrapper

@@ -15,10 +15,10 @@ from typing import NamedTuple
 
 from mdmem.cli.fast_parser import Call
 from mdmem.cli.messages import count, say
-from mdmem.errors import TextProblem, UsageProblem
 from mdmem.folder import trust
 from mdmem.memory import Memory
 from mdmem.model import MAX_FILE_BYTES
+from mdmem.model.errors import TextProblem, UsageProblem
 from mdmem.startup.records import dataclass
 from mdmem.workspace import Progress
 

@@ -12,8 +12,8 @@ from mdmem.cli.commands import Answer, missing, open_memory
 from mdmem.cli.fast_parser import Call
 from mdmem.cli.messages import shown
 from mdmem.cli.write_options import write_answer, write_options
-from mdmem.errors import ProposalProblem, UsageProblem
 from mdmem.memory import Memory
+from mdmem.model.errors import ProposalProblem, UsageProblem
 from mdmem.model.proposals import (
     Accept,
     Decide,
@@ -29,12 +29,12 @@ from mdmem.model.proposals import (
     parse_age,
     parse_numbers,
 )
+from mdmem.model.wording import shell_word
 from mdmem.model.writes import Contradict, Forget, Resolve, UserEdit, WriteOptions
 from mdmem.show import hits, maintenance
 from mdmem.show import proposals as show
 from mdmem.show.proposals import proposed_text
 from mdmem.show.values import to_json
-from mdmem.wording import shell_word
 
 if TYPE_CHECKING:
     import typer

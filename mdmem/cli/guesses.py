@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 
+from mdmem.model.wording import near_names
 from mdmem.startup import late
-from mdmem.wording import near_names
 
 # suggested only where the table says so or the word is nearly the same
 REMOVING = frozenset({"forget", "revert", "redact", "uninstall"})

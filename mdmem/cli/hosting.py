@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Annotated
 
 from mdmem.cli.commands import Answer, open_memory, read_argument
 from mdmem.cli.fast_parser import Call
-from mdmem.errors import UsageProblem
+from mdmem.model.errors import UsageProblem
 from mdmem.model.prompts import BuildContext, Flush
+from mdmem.model.wording import number_of
 from mdmem.show import contexts
 from mdmem.startup.records import asdict, replace
 from mdmem.warm import running
-from mdmem.wording import number_of
 
 if TYPE_CHECKING:
     import typer

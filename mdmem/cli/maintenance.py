@@ -15,17 +15,17 @@ from mdmem import memory, secrets
 from mdmem.cli.commands import Answer, open_memory, progress, read_argument
 from mdmem.cli.fast_parser import Call
 from mdmem.cli.messages import count, in_flags, shown
-from mdmem.errors import UsageProblem
 from mdmem.folder import installed
+from mdmem.model.errors import UsageProblem
 from mdmem.model.pipelines import Sync
 from mdmem.model.reads import FoundWorkspace, Initialise
 from mdmem.model.rules import parse_allowances
+from mdmem.model.wording import number_of
 from mdmem.show import maintenance, reads
 from mdmem.show.formatting import VerbatimText
 from mdmem.show.values import to_json
 from mdmem.startup.records import replace
 from mdmem.text import check
-from mdmem.wording import number_of
 
 if TYPE_CHECKING:
     import typer

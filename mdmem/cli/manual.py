@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Annotated
 from mdmem.cli import guesses
 from mdmem.cli.commands import COMMANDS, GROUPS, Answer
 from mdmem.cli.fast_parser import Call
-from mdmem.errors import UsageProblem
 from mdmem.folder import installed
+from mdmem.model.errors import UsageProblem
+from mdmem.model.wording import near_names
 from mdmem.startup import late
-from mdmem.wording import near_names
 
 if TYPE_CHECKING:
     import typer

@@ -10,10 +10,10 @@ from functools import cache
 from time import monotonic
 from typing import TextIO
 
-from mdmem import wording
 from mdmem.cli import terminal
 from mdmem.cli.parameter_table import TABLE
-from mdmem.errors import printable
+from mdmem.model import wording
+from mdmem.model.errors import printable
 
 _FIRST_MESSAGE_SECONDS = 1.5
 _INTERVAL = 0.5

@@ -6,7 +6,7 @@ import typer
 
 from mdmem.model import Source
 from mdmem.model.searches import COMBINED_DAYS
-from mdmem.transcripts import CLIENT_NAMES
+from mdmem.sessions.clients import CLIENT_NAMES
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 Weeks = Annotated[

@@ -16,9 +16,9 @@ from typing import TypeAlias
 from mdmem.cli import proposal_list, terminal
 from mdmem.cli.commands import Answer
 from mdmem.cli.messages import in_flags
-from mdmem.errors import MdmemError, outcome_of
 from mdmem.memory import Memory
 from mdmem.model import FilePath, SectionPath
+from mdmem.model.errors import MdmemError, outcome_of
 from mdmem.model.proposals import (
     Advice,
     Decide,
@@ -30,12 +30,12 @@ from mdmem.model.proposals import (
     PartState,
 )
 from mdmem.model.searches import ConflictView
+from mdmem.model.wording import number_of
 from mdmem.model.writes import Change, Forget, Resolve
 from mdmem.show import maintenance
 from mdmem.show import proposals as show
 from mdmem.show.proposals import shown_line
 from mdmem.startup.records import dataclass
-from mdmem.wording import number_of
 
 _HELP = {
     "y": "accept it (of competing values the newest)",

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from mdmem.cli.commands import Answer, open_memory, use_colour
 from mdmem.cli.fast_parser import Call
-from mdmem.errors import UsageProblem
+from mdmem.model.errors import UsageProblem
 from mdmem.model.searches import COMBINED_DAYS, ListFacts, Search
 from mdmem.show import hits
 

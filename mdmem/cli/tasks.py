@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Annotated
 from mdmem.cli.commands import Answer, open_memory, read_argument, use_blocks, use_colour
 from mdmem.cli.fast_parser import Call
 from mdmem.cli.write_options import write_answer, write_options
-from mdmem.errors import UsageProblem
 from mdmem.memory import markdown_trends
+from mdmem.model.errors import UsageProblem
 from mdmem.model.reads import ShowFigures
+from mdmem.model.wording import near_names
 from mdmem.show import figures, reads, writes
 from mdmem.show.formatting import one_line
 from mdmem.show.values import to_json
 from mdmem.startup.records import replace
-from mdmem.wording import near_names
 
 if TYPE_CHECKING:
     import typer

@@ -11,7 +11,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import TextIO
 
-from mdmem.errors import UsageProblem
+from mdmem.model.errors import UsageProblem
 from mdmem.show.formatting import VerbatimText
 from mdmem.startup import late
 

@@ -11,9 +11,9 @@ from mdmem.cli.commands import Answer, missing, open_memory, read_argument
 from mdmem.cli.fast_parser import Call
 from mdmem.cli.messages import shown
 from mdmem.cli.write_options import write_answer, write_options
-from mdmem.errors import UsageProblem
 from mdmem.memory.modules import module
 from mdmem.model import Source
+from mdmem.model.errors import UsageProblem
 from mdmem.model.reads import Show
 from mdmem.model.writes import (
     Action,

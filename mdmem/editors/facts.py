@@ -8,9 +8,10 @@ from datetime import date
 from mdmem.editors import EditResult, list_items
 from mdmem.editors.outline import create, same_outline
 from mdmem.editors.section import append_to_section
-from mdmem.errors import FactProblem, SectionProblem
 from mdmem.model import Fact, FactId, Op, Source, Supersession
+from mdmem.model.errors import FactProblem, SectionProblem
 from mdmem.model.rules import parse_day
+from mdmem.model.wording import field
 from mdmem.model.writes import Action, EditSection, Remember
 from mdmem.startup import late
 from mdmem.startup.records import dataclass, replace
@@ -39,7 +40,6 @@ from mdmem.text.facts import (
     split_kind,
     write_item,
 )
-from mdmem.wording import field
 
 _SECTION_OF_KIND = {"preference": "Preferences", "decision": "Decisions"}
 _SECTION_OF_LESSONS = "Lessons"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from mdmem.editors import EditResult
 from mdmem.editors.outline import open_block
-from mdmem.errors import SectionProblem
 from mdmem.model import Op
+from mdmem.model.errors import SectionProblem
 from mdmem.text.document import (
     Document,
     blank_line,

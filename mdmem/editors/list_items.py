@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import date
 
-from mdmem.errors import FactProblem
 from mdmem.model import Source
+from mdmem.model.errors import FactProblem
+from mdmem.model.wording import field
 from mdmem.startup import late
 from mdmem.startup.records import dataclass, replace
 from mdmem.text.document import split_lines
@@ -26,7 +27,6 @@ from mdmem.text.facts import (
     require_kind,
     split_until,
 )
-from mdmem.wording import field
 
 BLOCK_ID = late.pattern(r"\s*\^[A-Za-z0-9-]+\s*\Z")
 _LIST = late.pattern(r"[ \t]+(?:[-+*]|\d{1,9}[.)])[ \t]+\S")

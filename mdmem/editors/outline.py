@@ -6,9 +6,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from operator import itemgetter
 
 from mdmem.editors import EditResult
-from mdmem.errors import SectionProblem, TextProblem
 from mdmem.model import PATH_SEPARATOR, Op
+from mdmem.model.errors import SectionProblem, TextProblem
 from mdmem.model.rules import has_trailer
+from mdmem.model.wording import field
 from mdmem.model.writes import EditSection
 from mdmem.startup import late
 from mdmem.text.addresses import find_section, join_path, matching_sections
@@ -24,7 +25,6 @@ from mdmem.text.document import (
     split_lines,
     with_line_end,
 )
-from mdmem.wording import field
 
 _MAX_LEVEL = 6
 _DEFAULT_LEVEL = 2

@@ -14,8 +14,9 @@ from mdmem.editors.outline import (
     rename,
     strip_blank_lines,
 )
-from mdmem.errors import SectionProblem, TextProblem, UsageProblem
 from mdmem.model import Op, SectionPath
+from mdmem.model.errors import SectionProblem, TextProblem, UsageProblem
+from mdmem.model.wording import field, shell_word, verb
 from mdmem.model.writes import PLACING, Action, EditSection
 from mdmem.startup.records import dataclass
 from mdmem.text.addresses import create_remedy, find_section, join_path, matching_sections
@@ -33,7 +34,6 @@ from mdmem.text.document import (
     with_line_end,
 )
 from mdmem.text.scan import Block, BlockKind
-from mdmem.wording import field, shell_word, verb
 
 _OPS = {
     Action.BODY: Op.REPLACE,

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 
 from mdmem.editors import EditResult
-from mdmem.errors import PathProblem, SectionProblem
 from mdmem.model import Op
+from mdmem.model.errors import PathProblem, SectionProblem
 from mdmem.model.writes import CreateFile, InsertText, ReplaceText, WholeFileEdit
 from mdmem.text.document import Document, clean_input, parse
 

@@ -21,8 +21,8 @@ from pathlib import Path
 from types import FrameType
 
 from mdmem import __version__
-from mdmem.errors import PathProblem
 from mdmem.folder import config, files
+from mdmem.model.errors import PathProblem
 
 _SECONDS, _SECONDS_EACH_MB = 2.0, 5.0
 """Of CPU; a list of 4.8 MB takes 3.3 s and 215 MB."""

@@ -18,12 +18,12 @@ from datetime import datetime, tzinfo
 from pathlib import Path
 from typing import Any
 
-from mdmem.errors import UsageProblem, WorkspaceProblem
 from mdmem.folder import layout, trust
 from mdmem.model import SETTINGS_NAME, rules
+from mdmem.model.errors import UsageProblem, WorkspaceProblem
+from mdmem.model.wording import near_names, verb
 from mdmem.startup import late
 from mdmem.startup.records import dataclass, replace
-from mdmem.wording import near_names, verb
 
 LANGUAGES = {
     "ar": "arabic",

@@ -15,8 +15,8 @@ from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 
-from mdmem.errors import PathProblem, RepositoryProblem, StorageProblem
 from mdmem.model import MAX_FILE_BYTES, FilePath
+from mdmem.model.errors import PathProblem, RepositoryProblem, StorageProblem
 
 NOTICE_SECONDS = 1.0
 NOTICE = "waiting for another mdmem to finish"

@@ -7,9 +7,9 @@ import shlex
 from collections.abc import Iterable
 from pathlib import Path
 
-from mdmem.errors import RepositoryProblem
 from mdmem.folder import installed, trust
 from mdmem.folder.files import make_folders, sync, write_durably
+from mdmem.model.errors import RepositoryProblem
 from mdmem.startup import late
 
 _MESSAGE_HOOK = "prepare-commit-msg"

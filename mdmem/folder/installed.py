@@ -10,7 +10,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-from mdmem.errors import PackageProblem
+from mdmem.model.errors import PackageProblem
 
 _PACKAGE = Path(__file__).parent.parent
 _UNKNOWN = "PATH-TO-CLONE"

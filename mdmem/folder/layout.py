@@ -8,8 +8,8 @@ from collections.abc import Iterable
 from datetime import date
 from functools import lru_cache
 
-from mdmem.errors import PathProblem
 from mdmem.model import SETTINGS_NAME, FileKind, FilePath
+from mdmem.model.errors import PathProblem
 from mdmem.startup import late
 
 CURATED_NAMES = ("MEMORY.md", "memory.md")

@@ -9,8 +9,8 @@ from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 
-from mdmem.errors import MdmemError
 from mdmem.folder import config, files
+from mdmem.model.errors import MdmemError
 from mdmem.startup import late
 
 _DIGITS = 8

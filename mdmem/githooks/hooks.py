@@ -16,17 +16,17 @@ from pathlib import Path
 from types import FrameType
 from typing import NoReturn
 
-from mdmem.catchup import background
-from mdmem.errors import MdmemError, UsageProblem, printable, report
 from mdmem.folder import trust
 from mdmem.folder.hook_files import HOOKS, MERGING
+from mdmem.index import background
 from mdmem.model import Problem
+from mdmem.model.errors import MdmemError, UsageProblem, printable, report
 from mdmem.model.rules import parse_allowances
+from mdmem.model.wording import typed
 from mdmem.startup.launch import launch
-from mdmem.wording import typed
 from mdmem.workspace import open_at, used_workspaces
 
-_INDEX, _VECTORS = "mdmem.catchup.index", "mdmem.vectors.fill"
+_INDEX, _VECTORS = "mdmem.index.catching_up", "mdmem.vectors.fill"
 _MAX_DESCRIPTORS = 65_536
 _NICENESS = 10  # nice(2) of background work, which yields to a waiting person or agent
 

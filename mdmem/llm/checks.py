@@ -23,10 +23,10 @@ from mdmem.llm.requests import (
     RequestLine,
 )
 from mdmem.model import FactId
+from mdmem.sessions.tags import strip_blocks
 from mdmem.startup import late
 from mdmem.startup.records import dataclass
 from mdmem.text.languages import attribute_named
-from mdmem.transcripts.tags import strip_blocks
 
 _TAG = late.pattern(r"<[/!?]?[A-Za-z][^<>]*>|&(?:amp;)*(?:lt|#0*60|#x0*3c);|\{\{|\}\}|\[REDACTED:")
 _WORD = late.pattern(r"\w")

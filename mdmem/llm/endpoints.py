@@ -11,10 +11,10 @@ from typing import Protocol, TypeVar
 from urllib.parse import urlsplit
 
 from mdmem import repo
-from mdmem.errors import PackageProblem, WorkspaceProblem
 from mdmem.folder import installed
 from mdmem.folder.config import Settings
 from mdmem.llm.requests import ModelRequest
+from mdmem.model.errors import PackageProblem, WorkspaceProblem
 from mdmem.repo.runner import TimeUpError, TooMuchOutputError, converse
 from mdmem.startup.records import dataclass
 

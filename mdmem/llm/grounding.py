@@ -14,12 +14,12 @@ from datetime import date
 from functools import cached_property
 from typing import NamedTuple
 
-from mdmem.extract import sentences
-from mdmem.extract.relative_dates import annotate
 from mdmem.llm.plain_words import is_plain
-from mdmem.search.languages import STOP_WORDS
-from mdmem.search.terms import folded, stem
+from mdmem.sessions import sentences
+from mdmem.sessions.relative_dates import annotate
 from mdmem.startup import late
+from mdmem.text.terms import folded, stem
+from mdmem.text.word_forms import STOP_WORDS
 from mdmem.words import en
 
 _COMMON_WORDS = (

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from functools import cache
 
-from mdmem.search.terms import stem
 from mdmem.startup import late
+from mdmem.text.terms import stem
 
 _FUNCTION_WORDS = """
     a about above across after again against all along already also although always am amid among an

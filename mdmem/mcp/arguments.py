@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
-from mdmem import wording
-from mdmem.errors import UsageProblem
 from mdmem.mcp.tools import TOOLS, Schema, ToolDefinition
-from mdmem.wording import near_names
+from mdmem.model import wording
+from mdmem.model.errors import UsageProblem
+from mdmem.model.wording import near_names
 
 _ARGUMENTS = {"replacement": "with", "workspace": "MDMEM_WORKSPACE"}
 # tools by verb; verbs without a tool are shown as typed on the command line

@@ -10,19 +10,19 @@ from posixpath import normpath
 from typing import Any
 
 from mdmem import secrets
-from mdmem.errors import FactProblem, PathProblem, WorkspaceProblem, json_line, printable
+from mdmem.context.parts import Paragraph, clean_line, write_block
 from mdmem.folder import layout
+from mdmem.lookup import lookup
 from mdmem.mcp.arguments import in_arguments
 from mdmem.mcp.tools import WORKSPACE
 from mdmem.memory import Memory
 from mdmem.model import FileKind, FilePath, Source
+from mdmem.model.errors import FactProblem, PathProblem, WorkspaceProblem, json_line, printable
 from mdmem.model.history import DayView, ShowHistory
 from mdmem.model.prompts import BuildContext, Purpose
 from mdmem.model.reads import Outline, SectionView, Show
 from mdmem.model.searches import BuildProgress, FactList, Hit, Search, SearchResult
 from mdmem.model.writes import EditSection, Forget, Log, Remember, WriteOptions, WriteResult
-from mdmem.queries import lookup
-from mdmem.queries.context.parts import Paragraph, clean_line, write_block
 from mdmem.show import history as histories
 from mdmem.show import writes
 from mdmem.show.formatting import also_notes, hit_remarks, section_line, unread_text

@@ -9,21 +9,22 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
-from mdmem import adoption, secrets
-from mdmem.errors import PathProblem, UsageProblem, attempt
-from mdmem.given import restates
+from mdmem import secrets
+from mdmem.context.given import restates
 from mdmem.mcp import arguments, calls, tools
 from mdmem.mcp.arguments import in_arguments
 from mdmem.mcp.calls import require_memory_file
 from mdmem.mcp.tools import CONTEXT_URI, FILE_URI
 from mdmem.memory import Memory, hosts
 from mdmem.model import FileKind
+from mdmem.model.errors import PathProblem, UsageProblem, attempt
 from mdmem.model.prompts import BuildContext
 from mdmem.model.reads import Show
 from mdmem.model.searches import Hit, ListFacts
+from mdmem.model.wording import typed
+from mdmem.sessions import tags
 from mdmem.show import maintenance
-from mdmem.transcripts import tags
-from mdmem.wording import typed
+from mdmem.workspace import adoption
 
 _DAYS = 3
 _MOST_ENTRIES = 60

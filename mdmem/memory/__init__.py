@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mdmem import secrets
-from mdmem.errors import FactProblem
 from mdmem.events import EventRecorder
 from mdmem.folder.files import SYNC_NEWS
 from mdmem.folder.trust import Ruling
 from mdmem.memory.modules import module
 from mdmem.model import RUNS_NAME, CommitId, FactId, FilePath, Problem
+from mdmem.model.errors import FactProblem
 from mdmem.model.writes import (
     Change,
     MovePath,
@@ -29,10 +29,10 @@ from mdmem.startup.records import replace
 from mdmem.workspace import Progress, Say, Workspace, find_workspace, open_at, open_in, refresh
 
 if TYPE_CHECKING:
-    from mdmem.catchup.index import FreshIndex
     from mdmem.changes.tasks import Tasks
-    from mdmem.doctor import Finding
-    from mdmem.given import GuardedTexts
+    from mdmem.context.given import GuardedTexts
+    from mdmem.health.doctor import Finding
+    from mdmem.index.catching_up import FreshIndex
     from mdmem.memory.figures import EventFigures
     from mdmem.memory.hooks import Hooks
     from mdmem.memory.pipelines import Pipelines
@@ -81,8 +81,8 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "revert": "changes.revert",
-    "contradicts": "changes.contradict",
-    "conflicts-resolve": "changes.contradict",
+    "contradicts": "review.contradict",
+    "conflicts-resolve": "review.contradict",
 }
 """Verb → module, for those that are not the edit of one file."""
 
@@ -92,7 +92,7 @@ def _silent(_: str) -> None:
 
 
 def _catch_up(workspace: Workspace) -> None:
-    module("catchup.background").start_catching_up(workspace)
+    module("index.background").start_catching_up(workspace)
 
 
 def _similar_entries(
@@ -176,7 +176,7 @@ class Memory:
 
     def await_catch_up(self, seconds: float) -> None:
         """Wait, up to so many seconds, for the index update after a write of this process."""
-        module("catchup.background").wait_for_catch_up(self._workspace, seconds)
+        module("index.background").wait_for_catch_up(self._workspace, seconds)
 
     @property
     def workspace(self) -> Workspace:
@@ -239,7 +239,7 @@ class Memory:
     ) -> WriteResult:
         with self._record_event(verb, options) as event, self._beside_pool(change):
             result = (
-                module("changes.proposing").propose_as_write(self.workspace, change, self._say)
+                module("review.proposing").propose_as_write(self.workspace, change, self._say)
                 if self._is_proposed(options, change)
                 else work()
             )
@@ -275,7 +275,7 @@ class Memory:
         actor = workspace.given_actor(options.actor)
         if not workspace.proposes(actor):
             return False
-        ruling: Ruling = module("changes.write_policy").rule_on(workspace, change, actor)
+        ruling: Ruling = module("review.write_policy").rule_on(workspace, change, actor)
         if ruling is Ruling.REFUSE:
             workspace.require_writer(actor)
         return ruling is Ruling.PROPOSE
@@ -292,7 +292,7 @@ class Memory:
             ) as event,
             self._beside_pool(request),
         ):
-            plan = module("digest.purging").plan_purge(self.workspace, request)
+            plan = module("nights.digest.purging").plan_purge(self.workspace, request)
             event.done(False)
         return plan
 
@@ -307,7 +307,7 @@ class Memory:
             ) as event,
             self._beside_pool(request),
         ):
-            done = module("digest.purging").run_purge(self._to_write, request, self._say)
+            done = module("nights.digest.purging").run_purge(self._to_write, request, self._say)
             event.done(done.plan.has_changes, commit=done.commit)
         _catch_up(self.workspace)
         return done
@@ -349,7 +349,7 @@ class Memory:
         workspace = self.workspace
         if not (workspace.state / SYNC_NEWS).exists():
             return ""
-        line: str = module("sync.status").take_news(workspace)
+        line: str = module("health.sync_status").take_news(workspace)
         return line
 
     def sync_if_due(self, only_unsent: bool = False, when_quiet: bool = False) -> SyncResult | None:
@@ -358,7 +358,7 @@ class Memory:
         `only_unsent`: only with commits to push. `when_quiet`: wait for a moment without writes.
         Raises: as `sync`.
         """
-        due = module("sync.sync_state").find_due(self.workspace, only_unsent, when_quiet)
+        due = module("workspace.sync_state").find_due(self.workspace, only_unsent, when_quiet)
         return self.sync(due) if due else None
 
     def show(self, request: Show) -> SectionView:
@@ -480,7 +480,7 @@ class Memory:
         with self._record_event("history"):
             answer = module("queries.history").show_history(self.workspace, request, self._say)
             return (
-                module("digest.known_sessions").with_gone(self.workspace, answer)
+                module("nights.digest.known_sessions").with_gone(self.workspace, answer)
                 if answer.cites
                 else answer
             )
@@ -513,7 +513,7 @@ class Memory:
         with self._record_event("blame"):
             answer = module("queries.blame").show_blame(self.workspace, request, self._say)
             return (
-                module("digest.known_sessions").with_gone(self.workspace, answer)
+                module("nights.digest.known_sessions").with_gone(self.workspace, answer)
                 if answer.cites
                 else answer
             )
@@ -546,7 +546,7 @@ class Memory:
     def review(self) -> ReviewResult:
         """Advise on what could be tidied in the curated files."""
         with self._record_event("review"):
-            return module("changes.review").review(self.workspace, self._say)
+            return module("review.reviewing").review(self.workspace, self._say)
 
     def apply_advice(self, options: WriteOptions) -> ReviewResult:
         """Carry out the advice that is safe, one commit each, and return the rest.
@@ -556,7 +556,7 @@ class Memory:
         with self._record_event("review-apply", options) as event:
             workspace = self.workspace
             workspace.require_writer(workspace.given_actor(options.actor))
-            result = module("changes.review").apply_safe_advice(
+            result = module("review.reviewing").apply_safe_advice(
                 workspace, options, self.apply, self._say
             )
             event.done(bool(result.done))
@@ -596,7 +596,7 @@ class Memory:
     def status(self) -> WorkspaceStatus:
         """Describe the workspace and how fresh its index is."""
         workspace = self.workspace
-        status = module("sync.status").with_sync(
+        status = module("health.sync_status").with_sync(
             workspace, module("queries.status").status(workspace)
         )
         if workspace.pool:
@@ -613,8 +613,8 @@ class Memory:
         """Update or rebuild the index; the number of entries. Raises RepositoryProblem (`busy`)."""
         with self._record_event("reindex"):
             if full:
-                module("catchup.session_messages").discard_messages(self.workspace, self._say)
-            fresh: FreshIndex = module("catchup.index").rebuild_index(
+                module("index.session_messages").discard_messages(self.workspace, self._say)
+            fresh: FreshIndex = module("index.catching_up").rebuild_index(
                 self.workspace, full, self._say, self._progress
             )
             if full and self.workspace.settings.vectors != "off":
@@ -624,9 +624,9 @@ class Memory:
     def examine(self, fix: bool = False) -> tuple[Finding, ...]:
         """Examine the workspace and everything around it; with `fix`, repair what is safe."""
         with self._record_event("doctor") as event:
-            findings = module("doctor").examine(
+            findings = module("health.doctor").examine(
                 self.workspace,
-                lambda: module("catchup.index").index_as_is(self.workspace),
+                lambda: module("index.catching_up").index_as_is(self.workspace),
                 self.reindex,
                 fix,
             )

@@ -10,35 +10,37 @@ from contextlib import ExitStack, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from mdmem import adoption, history, repo
-from mdmem.catchup.background import start_catching_up
+from mdmem import repo
 from mdmem.changes import instructions
-from mdmem.errors import (
+from mdmem.events import EventRecorder
+from mdmem.folder import config, files, hook_files, installed, layout, trust
+from mdmem.folder.config import Settings
+from mdmem.folder.listing import is_marked
+from mdmem.index.background import start_catching_up
+from mdmem.memory.commit_hooks import require_hooks_free
+from mdmem.merge import setup
+from mdmem.model import SETTINGS_NAME, CommitId, FilePath, Op, Problem, Source
+from mdmem.model.errors import (
     MdmemError,
     PathProblem,
     RepositoryProblem,
     StorageProblem,
     WorkspaceProblem,
 )
-from mdmem.events import EventRecorder
-from mdmem.folder import config, files, hook_files, installed, layout, trust
-from mdmem.folder.config import Settings
-from mdmem.folder.listing import is_marked
-from mdmem.memory.commit_hooks import require_hooks_free
-from mdmem.merge import setup
-from mdmem.model import SETTINGS_NAME, CommitId, FilePath, Op, Problem, Source
 from mdmem.model.reads import FoundWorkspace, Initialise, InitResult
+from mdmem.model.wording import field
 from mdmem.model.writes import WriteResult
+from mdmem.past.messages import compose_claimed_save
 from mdmem.queries.folders import other_markdown_note
 from mdmem.repo import Repository, commits, discovery
 from mdmem.repo.worktree import FALLBACK_IDENTITY, ignored
 from mdmem.startup.records import replace
 from mdmem.text import check
-from mdmem.wording import field
 from mdmem.workspace import (
     Progress,
     Workspace,
     actor_in_shell,
+    adoption,
     open_at,
     project_path,
     removed_from,
@@ -450,7 +452,7 @@ def _message_of_existing(workspace: Workspace) -> str:
     if actor is None or not workspace.is_agent(actor):
         return _INIT_MESSAGE.format(source=Source.USER_STATED)
     check.refuse_errors(check.secrets_in_text("actor", actor), workspace.allowances())
-    return history.compose_claimed_save("mdmem: init", (), actor, Op.INIT)
+    return compose_claimed_save("mdmem: init", (), actor, Op.INIT)
 
 
 def _files_with_secrets(

@@ -10,9 +10,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from mdmem import adoption, repo
-from mdmem.errors import StorageProblem, WorkspaceProblem
+from mdmem import repo
 from mdmem.folder import config, files
+from mdmem.model.errors import StorageProblem, WorkspaceProblem
+from mdmem.workspace import adoption
 
 
 def main_author(folder: Path, environment: Mapping[str, str]) -> tuple[str, str] | None:

@@ -8,10 +8,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from mdmem import given
-from mdmem.errors import PathProblem, RepositoryProblem
+from mdmem.context import gather, given
+from mdmem.context.given import SessionRecord
 from mdmem.folder import installed
-from mdmem.given import SessionRecord
+from mdmem.model.errors import PathProblem, RepositoryProblem
 from mdmem.model.prompts import (
     SILENT,
     BuildContext,
@@ -23,7 +23,6 @@ from mdmem.model.prompts import (
     part_counts,
 )
 from mdmem.queries import search
-from mdmem.queries.context import gather
 from mdmem.startup.records import replace
 from mdmem.workspace import Progress, Say, Workspace
 

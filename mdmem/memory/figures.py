@@ -7,14 +7,16 @@ from datetime import date, datetime, tzinfo
 from pathlib import Path
 from typing import TypeVar
 
-from mdmem import events, repo, stats, steps
+from mdmem import events, repo
 from mdmem.events import Event
 from mdmem.folder import config, listing
+from mdmem.health import stats
+from mdmem.health.stats import ContextFigures, Figures, RunFigures, SearchFigures
 from mdmem.model.pipelines import StepRecord
 from mdmem.model.reads import ShowFigures
 from mdmem.model.trends import ShowTrends
+from mdmem.nights import steps
 from mdmem.startup.records import dataclass, replace
-from mdmem.stats import ContextFigures, Figures, RunFigures, SearchFigures
 from mdmem.workspace import Workspace, open_in, was_used
 
 T = TypeVar("T")

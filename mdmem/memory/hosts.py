@@ -7,13 +7,15 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 
-from mdmem import adoption, repo, wording
-from mdmem.errors import RepositoryProblem, WorkspaceProblem
+from mdmem import repo
 from mdmem.folder import config, trust
 from mdmem.folder.trust import TextOrigin
+from mdmem.model import wording
+from mdmem.model.errors import RepositoryProblem, WorkspaceProblem
 from mdmem.repo import Repository
 from mdmem.startup.records import dataclass, replace
 from mdmem.workspace import (
+    adoption,
     existing_folder,
     find_workspace,
     no_workspace,

@@ -14,26 +14,26 @@ from contextlib import ExitStack, suppress
 from itertools import count
 from pathlib import Path, PurePosixPath
 
-from mdmem import adoption
-from mdmem.errors import (
+from mdmem.folder import config, files, layout, trust
+from mdmem.folder.listing import is_marked
+from mdmem.memory import adopting
+from mdmem.model.errors import (
     PathProblem,
     RepositoryProblem,
     StorageProblem,
     WorkspaceProblem,
     printable,
 )
-from mdmem.folder import config, files, layout, trust
-from mdmem.folder.listing import is_marked
-from mdmem.memory import adopting
 from mdmem.model.reads import Initialise, InitResult
+from mdmem.model.wording import field, verb
 from mdmem.repo import Repository, discover, discovery, remotes
 from mdmem.repo.runner import parse_paths
 from mdmem.startup import late
 from mdmem.startup.records import replace
-from mdmem.wording import field, verb
 from mdmem.workspace import (
     Progress,
     actor_in_shell,
+    adoption,
     existing_folder,
     project_path,
     require_person,

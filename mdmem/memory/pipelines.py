@@ -24,8 +24,8 @@ from mdmem.startup.records import dataclass, replace
 from mdmem.workspace import Progress, Say, Workspace
 
 if TYPE_CHECKING:
+    from mdmem.health.stats import RunFigures
     from mdmem.model.pipelines import SyncResult
-    from mdmem.stats import RunFigures
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class Pipelines:
     def list_sessions(self, request: ShowSessions) -> SessionList:
         """List readable sessions, newest first. Raises UsageProblem (unknown client or day)."""
         with self.record_event("sessions"):
-            return module("digest.session_views").list_sessions(self.workspace, request)
+            return module("nights.digest.session_views").list_sessions(self.workspace, request)
 
     def show_session(self, request: ShowSessions, reference: str) -> SessionView:
         """Show messages of one session: the newest, or those around a line.
@@ -50,7 +50,7 @@ class Pipelines:
         Raises PathProblem, TranscriptProblem (none or several fit, or it cannot be read).
         """
         with self.record_event("sessions"):
-            return module("digest.session_views").show_session(
+            return module("nights.digest.session_views").show_session(
                 self.workspace, request, reference, self.say
             )
 
@@ -59,7 +59,7 @@ class Pipelines:
 
         Raises TranscriptProblem (several sessions fit, or it cannot be read).
         """
-        return module("digest.session_views").cited_messages(
+        return module("nights.digest.session_views").cited_messages(
             self.workspace, request, reference, self.say
         )
 
@@ -72,13 +72,15 @@ class Pipelines:
         workspace = self.workspace
         with self.record_event("digest", WriteOptions(dry_run=request.dry_run)) as event:
             if workspace.is_agent(workspace.actor):
-                module("adoption").require_adopted(workspace.repository, workspace.environment)
-            digesting = module("digest.digesting")
+                module("workspace.adoption").require_adopted(
+                    workspace.repository, workspace.environment
+                )
+            digesting = module("nights.digest.digesting")
             result: DigestResult = digesting.digest(workspace, request, self.say, self.progress)
             event.done(bool(result.commits))
             event.measured(digesting.figures(result))
         if result.commits:
-            module("catchup.background").start_catching_up(self.workspace)
+            module("index.background").start_catching_up(self.workspace)
         return result
 
     def dream(self, request: Dream) -> DreamResult:
@@ -86,22 +88,22 @@ class Pipelines:
         with self.record_event("dream", WriteOptions(dry_run=request.dry_run)) as event:
             if request.apply and not request.dry_run:
                 self.workspace.require_writer(self.workspace.actor)
-            dreaming = module("dream.dreaming")
+            dreaming = module("nights.dream.dreaming")
             result: DreamResult = dreaming.dream(self.workspace, request, self.say)
             event.done(bool(result.commits))
             event.measured(dreaming.figures(result))
         if result.commits:
-            module("catchup.background").start_catching_up(self.workspace)
+            module("index.background").start_catching_up(self.workspace)
         return result
 
     def start_digest(self, transcript: Path, is_last: bool = False) -> bool:
         """Start a session's digest in the background, if configured; once a minute, or if last."""
-        return module("digest.starting").start_digest(self.workspace, transcript, is_last)
+        return module("nights.digest.starting").start_digest(self.workspace, transcript, is_last)
 
     def run(self) -> RunResult:
         """Carry out what is due, failures in the result. Raises RepositoryProblem (`running`)."""
         with self.record_event("run") as event:
-            module("adoption").require_adopted(
+            module("workspace.adoption").require_adopted(
                 self.workspace.repository, self.workspace.environment
             )
             result: RunResult = module("memory.running").run(
@@ -116,16 +118,16 @@ class Pipelines:
                 }
             )
         if has_written:
-            module("catchup.background").start_catching_up(self.workspace)
+            module("index.background").start_catching_up(self.workspace)
         return result
 
     def add_status(self, status: WorkspaceStatus) -> WorkspaceStatus:
         """The state of a workspace with that of its pipelines."""
-        night = module("dream.due").read_kept(self.workspace.state)
+        night = module("nights.dream.due").read_kept(self.workspace.state)
         return replace(
             status,
             pipelines=replace(
-                module("digest.overview").pipeline_status(self.workspace),
+                module("nights.digest.overview").pipeline_status(self.workspace),
                 dreamt=night.day if night else None,
             ),
         )
@@ -137,6 +139,6 @@ class Pipelines:
     def schedule(self, request: Schedule) -> ScheduleResult:
         """Tell, start or end the calls of `run`. Raises RepositoryProblem (`cannot-schedule`)."""
         with self.record_event("schedule") as event:
-            result = module("schedule").schedule(self.workspace, request)
+            result = module("health.schedule").schedule(self.workspace, request)
             event.done(result.changed)
         return result

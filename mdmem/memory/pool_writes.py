@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from mdmem.errors import FactProblem, TextProblem, WorkspaceProblem
-from mdmem.given import read_record, text_id
+from mdmem.context.given import read_record, text_id
+from mdmem.index.query import Filter
+from mdmem.lookup import lookup
 from mdmem.memory.contexts import session_of
 from mdmem.model import FileKind, Source
+from mdmem.model.errors import FactProblem, TextProblem, WorkspaceProblem
+from mdmem.model.wording import shell_word, typed, verb
 from mdmem.model.writes import Change, Contradict, Forget, Log, Purge, Remember
-from mdmem.queries import lookup, pool, search
-from mdmem.search.query import Filter
+from mdmem.queries import pool, search
 from mdmem.startup import late
-from mdmem.wording import shell_word, typed, verb
 from mdmem.workspace import Say, Workspace
 
 _ID = late.pattern(r"[0-9a-f]{6,8}")

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from mdmem.changes import deciding, list_decisions, proposing
-from mdmem.errors import ProposalProblem
 from mdmem.events import EventRecorder
+from mdmem.model.errors import ProposalProblem
 from mdmem.model.proposals import (
     Accept,
     Decide,
@@ -23,6 +22,7 @@ from mdmem.model.proposals import (
 )
 from mdmem.model.writes import WriteOptions
 from mdmem.proposals import branches, listings, reading
+from mdmem.review import deciding, list_decisions, proposing
 from mdmem.startup.records import dataclass
 from mdmem.workspace import Say, Workspace
 

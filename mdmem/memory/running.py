@@ -6,9 +6,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 
 from mdmem import secrets
-from mdmem.digest import digesting
-from mdmem.dream import dreaming, due
-from mdmem.errors import MdmemError, as_failure
+from mdmem.model.errors import MdmemError, as_failure
 from mdmem.model.pipelines import (
     UNCHANGED,
     DigestResult,
@@ -17,7 +15,9 @@ from mdmem.model.pipelines import (
     StepResult,
     SyncResult,
 )
-from mdmem.steps import BELOW_RUN, StepRecorder, in_turn, unrecorded
+from mdmem.nights.digest import digesting
+from mdmem.nights.dream import dreaming, due
+from mdmem.nights.steps import BELOW_RUN, StepRecorder, in_turn, unrecorded
 from mdmem.workspace import Progress, Say, Workspace, refresh
 
 _DIGEST, _DREAM, _SYNC = "digest", "dream", "sync"

@@ -9,8 +9,6 @@ from functools import partial
 from pathlib import Path
 from typing import IO
 
-from mdmem import adoption
-from mdmem.errors import PathProblem, UsageProblem, attempt, json_line
 from mdmem.memory import Memory, hosts
 from mdmem.memtool import commands
 from mdmem.memtool.commands import (
@@ -22,6 +20,7 @@ from mdmem.memtool.commands import (
     refusal,
     workspace_path,
 )
+from mdmem.model.errors import PathProblem, UsageProblem, attempt, json_line
 from mdmem.model.writes import (
     CreateFile,
     InsertText,
@@ -32,6 +31,7 @@ from mdmem.model.writes import (
 )
 from mdmem.queries.folders import FolderView
 from mdmem.startup.records import dataclass
+from mdmem.workspace import adoption
 
 _ACTOR = "memory-tool"  # where neither MDMEM_ACTOR nor the settings name an agent
 

@@ -9,9 +9,10 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 from urllib.parse import unquote
 
-from mdmem import secrets, wording
-from mdmem.errors import MdmemError, PathProblem, UsageProblem
+from mdmem import secrets
 from mdmem.folder.layout import CURATED_NAMES, PROFILE_NAMES
+from mdmem.model import wording
+from mdmem.model.errors import MdmemError, PathProblem, UsageProblem
 from mdmem.startup import late
 from mdmem.startup.records import dataclass
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from types import ModuleType
 from typing import TYPE_CHECKING
 
-from mdmem.errors import PathProblem
 from mdmem.model import FactId, FileKind
+from mdmem.model.errors import PathProblem
 from mdmem.text.document import Document, parse_bytes
 from mdmem.text.facts import items
 

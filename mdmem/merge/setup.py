@@ -14,9 +14,9 @@ import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from mdmem.errors import RepositoryProblem
 from mdmem.folder import files, layout
 from mdmem.model import FileKind, FilePath
+from mdmem.model.errors import RepositoryProblem
 from mdmem.repo.runner import TimeUpError, converse, environment
 from mdmem.repo.worktree import Repository
 from mdmem.startup import late

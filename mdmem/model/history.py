@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from datetime import date, datetime
 from enum import StrEnum
 
-from mdmem.errors import UsageProblem
 from mdmem.model import CommitId, FactId, FilePath, OtherReading, SectionPath, Source, Status
+from mdmem.model.errors import UsageProblem
 from mdmem.model.reads import SectionView
 from mdmem.model.rules import require_range
+from mdmem.model.wording import field
 from mdmem.startup.records import dataclass
-from mdmem.wording import field
 
 _MAX_LISTED = 1_000_000_000
 CURATED, LOGS = "curated", "logs"

@@ -6,11 +6,11 @@ import sys
 from datetime import date, datetime
 from enum import StrEnum
 
-from mdmem.errors import UsageProblem
 from mdmem.model import CommitId, FactId, FilePath, SectionPath, Source
+from mdmem.model.errors import UsageProblem
 from mdmem.model.rules import require_possible_day
+from mdmem.model.wording import field, verb
 from mdmem.startup.records import dataclass
-from mdmem.wording import field, verb
 
 SYNCED, QUEUED, BLOCKED, FAILING = "synced", "queued", "blocked", "failing"
 """The states of a workspace towards its remote: equal; to be tried again; waiting for a person;

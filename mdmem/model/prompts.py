@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from enum import StrEnum
 
-from mdmem.errors import UsageProblem
 from mdmem.model import CommitId, FactId
+from mdmem.model.errors import UsageProblem
 from mdmem.model.rules import require_choice, require_range
+from mdmem.model.wording import field
 from mdmem.startup.records import dataclass
-from mdmem.wording import field
 
 BLOCK_OPENING, BLOCK_CLOSING = "<mdmem-context>", "</mdmem-context>"
 

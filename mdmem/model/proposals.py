@@ -6,10 +6,12 @@ from collections.abc import Iterable
 from datetime import datetime
 from enum import StrEnum
 
-from mdmem.errors import UsageProblem
 from mdmem.model import CommitId, FactId, FilePath, SectionPath, Source
+from mdmem.model.errors import UsageProblem
 from mdmem.model.reads import UnreadableProposal, Waiting
 from mdmem.model.rules import require_no_trailer
+from mdmem.model.wording import field as field_name
+from mdmem.model.wording import one_of
 from mdmem.model.writes import (
     Change,
     UserEdit,
@@ -19,8 +21,6 @@ from mdmem.model.writes import (
 )
 from mdmem.startup import late
 from mdmem.startup.records import dataclass, field
-from mdmem.wording import field as field_name
-from mdmem.wording import one_of
 
 MOST_PROPOSALS, MOST_PARTS = 500, 1000
 """Maximum number of open proposals, and of open parts in one."""

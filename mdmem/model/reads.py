@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from datetime import date, datetime
 from pathlib import Path
 
-from mdmem.errors import UsageProblem
 from mdmem.model import CommitId, FactId, FilePath, OtherReading, SectionPath
+from mdmem.model.errors import UsageProblem
 from mdmem.model.rules import require_range
+from mdmem.model.wording import field, number_of
 from mdmem.startup.records import dataclass
-from mdmem.wording import field, number_of
 
 _MAX_WEEKS = 520
 _MAX_FILES, _MAX_OFFSET = 200, 1_000_000_000

@@ -6,9 +6,9 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from datetime import date
 
-from mdmem.errors import UsageProblem, WorkspaceProblem
+from mdmem.model.errors import UsageProblem, WorkspaceProblem
+from mdmem.model.wording import field
 from mdmem.startup import late
-from mdmem.wording import field
 
 ALLOWANCES = ("append", "secret", "shrink")
 """Refusals of `check` that `allow` and MDMEM_ALLOW can override."""

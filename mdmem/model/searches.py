@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from datetime import date, datetime
 
-from mdmem.errors import UsageProblem
 from mdmem.model import CommitId, FactId, SectionPath, Source, Status
+from mdmem.model.errors import UsageProblem
 from mdmem.model.rules import require_choice, require_range, require_single_tags
+from mdmem.model.wording import field, verb
 from mdmem.startup.records import dataclass
-from mdmem.wording import field, verb
 
 COMBINED_DAYS = 7
 """The last days of the logs that `--combined` searches."""

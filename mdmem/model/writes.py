@@ -6,9 +6,8 @@ from datetime import date, datetime
 from enum import StrEnum
 from typing import Self, TypeAlias
 
-from mdmem import wording
-from mdmem.errors import UsageProblem
-from mdmem.model import CommitId, FactId, FilePath, Op, SectionPath, Source, Supersession
+from mdmem.model import CommitId, FactId, FilePath, Op, SectionPath, Source, Supersession, wording
+from mdmem.model.errors import UsageProblem
 from mdmem.model.rules import (
     is_iso_day,
     require_allowances,

@@ -14,7 +14,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
-from mdmem.errors import MdmemError, UsageProblem, as_failure, json_line, outcome_of
+from mdmem.model.errors import MdmemError, UsageProblem, as_failure, json_line, outcome_of
 from mdmem.page import doing, rendering
 from mdmem.page.pages import Frame, Page, Reader, View, error_page, frame_of
 from mdmem.page.views import (

@@ -11,10 +11,10 @@ from datetime import date
 from markupsafe import Markup
 
 from mdmem.model.trends import ActiveDay, FactDay
+from mdmem.model.wording import number_of
 from mdmem.page.links import Links
 from mdmem.show.proposals import visible
 from mdmem.startup.records import dataclass
-from mdmem.wording import number_of
 
 WIDTH, HEIGHT = 736, 52
 _SMALL = 160, 24

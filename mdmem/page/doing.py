@@ -7,7 +7,9 @@ from secrets import token_urlsafe
 from typing import Any, TypeAlias
 from urllib.parse import parse_qsl, urlencode
 
-from mdmem.errors import (
+from mdmem.memory import Memory
+from mdmem.model import CommitId, FactId, FileKind, Source, Status
+from mdmem.model.errors import (
     FactProblem,
     HistoryProblem,
     MdmemError,
@@ -17,11 +19,10 @@ from mdmem.errors import (
     UsageProblem,
     failure_json,
 )
-from mdmem.memory import Memory
-from mdmem.model import CommitId, FactId, FileKind, Source, Status
 from mdmem.model.history import FactHistory, ShowHistory
 from mdmem.model.proposals import Decide, ItemChoice, ListDecision, Reject
 from mdmem.model.searches import Hit, ListFacts
+from mdmem.model.wording import number_of, typed
 from mdmem.model.writes import (
     Forget,
     LikeFact,
@@ -39,7 +40,6 @@ from mdmem.page.views.review import Card, ReviewItem, ReviewValue, cards
 from mdmem.startup.records import replace
 from mdmem.text.addresses import join_path
 from mdmem.text.facts import shortened
-from mdmem.wording import number_of, typed
 
 Fields: TypeAlias = Mapping[str, str]
 

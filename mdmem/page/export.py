@@ -13,9 +13,9 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from mdmem import secrets
-from mdmem.errors import HistoryProblem, MdmemError, PathProblem
 from mdmem.folder import files, layout
 from mdmem.memory import Memory
+from mdmem.model.errors import HistoryProblem, MdmemError, PathProblem
 from mdmem.model.history import ChangeList, ShowChanges
 from mdmem.model.searches import ConflictList
 from mdmem.page import rendering

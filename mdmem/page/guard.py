@@ -15,8 +15,8 @@ from secrets import token_urlsafe
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl, unquote_plus
 
-from mdmem.errors import json_line
 from mdmem.folder import files
+from mdmem.model.errors import json_line
 from mdmem.page.links import has_controls, own_path
 from mdmem.startup.records import dataclass
 

@@ -9,15 +9,15 @@ from datetime import datetime
 from typing import Any, ParamSpec, TypeAlias, TypeVar
 
 from mdmem import secrets
-from mdmem.errors import MdmemError, UsageProblem, failure_json
 from mdmem.folder import files, layout
-from mdmem.history.differences import DiffKind, word_difference
+from mdmem.index.snapshot import INDEX_NAME, SNAPSHOT_NAME
 from mdmem.memory import Memory
 from mdmem.model import FilePath, SectionPath, Source
+from mdmem.model.errors import MdmemError, UsageProblem, failure_json
 from mdmem.model.history import ChangeKind, FactChange
 from mdmem.model.reads import FileRow, ListFiles
 from mdmem.page.links import Links
-from mdmem.search.snapshot import INDEX_NAME, SNAPSHOT_NAME
+from mdmem.past.differences import DiffKind, word_difference
 from mdmem.startup.records import dataclass, field
 from mdmem.text.facts import key_and_value, shortened
 from mdmem.workspace import Workspace

@@ -11,16 +11,16 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from mdmem import secrets
-from mdmem.errors import PathProblem
 from mdmem.folder import installed
-from mdmem.history.differences import DiffKind
 from mdmem.model import FilePath, SectionPath
+from mdmem.model.errors import PathProblem
 from mdmem.model.reads import FileNames
+from mdmem.model.wording import number_of, typed
 from mdmem.page import charts, markdown
 from mdmem.page.pages import Frame, Page, Piece, Reader, difference, place_of
+from mdmem.past.differences import DiffKind
 from mdmem.show.proposals import visible
 from mdmem.text.addresses import join_path
-from mdmem.wording import number_of, typed
 
 _MEDIA_TYPES = {
     "page.css": "text/css; charset=utf-8",

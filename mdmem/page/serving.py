@@ -19,8 +19,8 @@ import h11
 from uvicorn import Config, Server
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from mdmem.errors import UsageProblem, json_line
 from mdmem.memory import Memory
+from mdmem.model.errors import UsageProblem, json_line
 from mdmem.page import app
 from mdmem.page.guard import (
     BAD_REQUEST,

@@ -16,17 +16,17 @@ from hashlib import sha256
 from itertools import count
 
 from mdmem.editors import sameness
-from mdmem.errors import ProposalProblem
 from mdmem.folder import files
 from mdmem.model import Fact, FilePath, SectionPath
+from mdmem.model.errors import ProposalProblem
 from mdmem.model.proposals import ListedItem, ListedPart, NumberedList, PartOp, PartState
+from mdmem.model.wording import verb
 from mdmem.proposals.parts import Part
 from mdmem.proposals.pieces import FactPiece
 from mdmem.proposals.reading import Proposal
 from mdmem.startup import late
 from mdmem.startup.records import dataclass
 from mdmem.text.facts import normalise
-from mdmem.wording import verb
 from mdmem.workspace import Workspace
 
 Token = tuple[str, str]

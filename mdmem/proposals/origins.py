@@ -6,15 +6,15 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 
-from mdmem import history
 from mdmem.editors import sameness
 from mdmem.folder import trust
 from mdmem.folder.trust import TextOrigin
-from mdmem.history.messages import ParsedNote, quoted_line
-from mdmem.history.notes import parse_message, parse_notes
 from mdmem.model import CommitId, FactId, FilePath, Source, Supersession
 from mdmem.model.proposals import PartName, PartOrigin, PartState
 from mdmem.model.rules import RESERVED_ACTORS, fold_actor
+from mdmem.past.differences import changed_lines
+from mdmem.past.messages import ParsedNote, parse_trailers, quoted_line
+from mdmem.past.notes import parse_message, parse_notes
 from mdmem.proposals.branches import ProposedBranch, safe_actor
 from mdmem.repo import Repository, branch_commits
 from mdmem.repo.branch_commits import BlobChange, BranchCommit
@@ -77,7 +77,7 @@ def rejected_parts(repository: Repository, tip: CommitId | None) -> list[Decided
 
 
 def _decided(commit: CommitId, time: int, message: str) -> Iterator[DecidedPart]:
-    trailers = history.parse_trailers(message)
+    trailers = parse_trailers(message)
     note = parse_message(message)
     quotes: Mapping[FactId, str] = {
         parse_item(f"- {line[2:]}").id: line
@@ -297,7 +297,7 @@ def _changed_facts(changes: Sequence[BlobChange], blobs: Mapping[str, bytes]) ->
             blobs[blob].decode("utf-8", "replace") if blob else ""
             for blob in (change.before, change.after)
         )
-        for lines in history.changed_lines(before, after):
+        for lines in changed_lines(before, after):
             facts |= {parse_item(f"- {quoted_line(line)}").id for line in lines if line.strip()}
     return frozenset(facts)
 

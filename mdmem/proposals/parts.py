@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from mdmem.editors.sameness import StatementIndex
 from mdmem.folder import files
-from mdmem.history.notes import parse_message
 from mdmem.model import (
     CommitId,
     Fact,
@@ -29,6 +28,7 @@ from mdmem.model.proposals import (
     PlaceChange,
 )
 from mdmem.model.trail import Occurrence
+from mdmem.past.notes import parse_message
 from mdmem.proposals import pieces, taking
 from mdmem.proposals.origins import DecidedPart, ProposedNote, ProposedNotes, part_origin
 from mdmem.proposals.pieces import EMPTY, FactPiece, FileFacts, FileSource, ItemPlace, SectionPiece
@@ -40,7 +40,7 @@ from mdmem.text.facts import Item, ids_of, item_text
 from mdmem.workspace import Workspace
 
 if TYPE_CHECKING:
-    from mdmem.trail import Trail
+    from mdmem.past.table import Trail
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,8 +10,8 @@ from itertools import groupby
 from mdmem.editors.fact_difference import changed_paths, items_difference
 from mdmem.editors.outline import strip_blank_lines
 from mdmem.editors.sections import SectionParts, became, under_paths
-from mdmem.history.messages import section_name
 from mdmem.model import FactId, SectionPath, Supersession
+from mdmem.past.messages import section_name
 from mdmem.startup import late
 from mdmem.startup.records import dataclass, replace
 from mdmem.text.document import Document, Section, is_blank, parse, preamble_etag, section_etag

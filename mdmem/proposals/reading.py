@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping, Sequence
 
-from mdmem import catchup
-from mdmem.errors import PathProblem
 from mdmem.model import CommitId
+from mdmem.model.errors import PathProblem
 from mdmem.model.proposals import PartName, ProposalView, ProposedHit
 from mdmem.model.reads import UnreadableProposal
+from mdmem.past import fresh_trail
 from mdmem.proposals import branches, origins
 from mdmem.proposals.branches import ProposalRef, ProposedBranch, read_branches, read_each
 from mdmem.proposals.origins import DecidedPart, ProposedNotes, read_notes
@@ -128,7 +128,7 @@ def _judged(
     if not read:
         return []
     decided = origins.decisions(workspace.repository, head)
-    with catchup.fresh_trail(workspace) as trail:
+    with fresh_trail(workspace) as trail:
         memory = StandingMemory(workspace, trail)
         proposals = [
             _proposal(

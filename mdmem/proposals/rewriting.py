@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from mdmem import history
 from mdmem.editors.fact_difference import fact_difference
-from mdmem.errors import SectionProblem
 from mdmem.model import CommitId, FactId, FileKind, Op, Provenance, SectionPath
+from mdmem.model.errors import SectionProblem
 from mdmem.model.proposals import PartOp, PartState
+from mdmem.past.messages import CommitNote, compose_message
 from mdmem.proposals import branches, reading, taking
 from mdmem.proposals.parts import Part
 from mdmem.proposals.pieces import EMPTY, FactPiece, SectionPiece
@@ -121,8 +121,8 @@ def _message(part: Part, before: str, after: str) -> str:
         reason=origin.reason,
     )
     replaced = fact_difference(parse(before), parse(after)).supersedes
-    return history.compose_message(
-        history.CommitNote(
+    return compose_message(
+        CommitNote(
             op=_OPS.get(part.view.op, Op.RETRACT if part.retracts or part.ended else Op.CONFIRM),
             path=part.view.path,
             section=part.view.section,

@@ -6,26 +6,26 @@ from collections import defaultdict
 from collections.abc import Collection, Sequence
 from datetime import date
 
-from mdmem import catchup
-from mdmem.catchup import lines, pages
-from mdmem.catchup.entry_states import identity_on_disk
 from mdmem.editors.merge3.merging import merge3
-from mdmem.errors import HistoryProblem, PathProblem
+from mdmem.index import pages
+from mdmem.index.results import Match
+from mdmem.lookup import dates, lookup
 from mdmem.merge import again
 from mdmem.model import CommitId, FactId, FilePath, SectionPath
+from mdmem.model.errors import HistoryProblem, PathProblem
 from mdmem.model.ranges import Ranges, complement, intersection
 from mdmem.model.reads import SectionView, Show
 from mdmem.model.searches import Hit
 from mdmem.model.trail import Entry, Occurrence, TrailCommit
-from mdmem.queries import dates, lookup
+from mdmem.model.wording import field, verb
+from mdmem.past import fresh_trail, lines
+from mdmem.past.entry_states import identity_on_disk
+from mdmem.past.table import Trail, was_live
 from mdmem.repo.first_parent import merge_bases
-from mdmem.search.results import Match
 from mdmem.startup.records import dataclass, replace
 from mdmem.text import contradictions
 from mdmem.text.document import Document, parse_bytes
 from mdmem.text.facts import items
-from mdmem.trail import Trail, was_live
-from mdmem.wording import field, verb
 from mdmem.workspace import Say, Workspace
 
 _FactInSection = tuple[FilePath, SectionPath, FactId | None]
@@ -182,7 +182,7 @@ def was_current(trail: Trail, occurrence: Occurrence, known: Ranges) -> bool:
 def show_as_of(workspace: Workspace, request: Show, as_of: str, say: Say) -> SectionView:
     """A section, the preamble or a whole file as it was; names in `request` are those of then."""
     path = lookup.memory_file(workspace, request.file) or workspace.curated
-    with catchup.fresh_trail(workspace, say) as trail:
+    with fresh_trail(workspace, say) as trail:
         past = resolve_as_of(workspace, trail, as_of)
         data = _file_of(workspace, path, past.commits)
         if data is None:

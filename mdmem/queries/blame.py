@@ -5,22 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 
-from mdmem import catchup
 from mdmem.editors.sections import SectionPart, SectionParts, became
-from mdmem.errors import FactProblem, PathProblem, SectionProblem
 from mdmem.folder import files
 from mdmem.folder.layout import is_markdown
-from mdmem.history import differences
-from mdmem.history.notes import line_origin, restated, statement_of
+from mdmem.lookup import dates, lookup
 from mdmem.model import PATH_SEPARATOR, FilePath, SectionPath
+from mdmem.model.errors import FactProblem, PathProblem, SectionProblem
 from mdmem.model.history import Blame, BlamedLine, ShowBlame
 from mdmem.model.trail import Origin, Revision
-from mdmem.queries import dates, lookup
+from mdmem.model.wording import field, shell_word, verb
+from mdmem.past import differences, fresh_trail
+from mdmem.past.notes import line_origin, restated, statement_of
+from mdmem.past.table import Trail
 from mdmem.text.addresses import find_section, join_path, preamble_remedy
 from mdmem.text.document import parse_bytes, plain_title
 from mdmem.text.facts import items
-from mdmem.trail import Trail
-from mdmem.wording import field, shell_word, verb
 from mdmem.workspace import Say, Workspace, read_committed
 
 TimeOf = Callable[[int], datetime]
@@ -151,7 +150,7 @@ def show_blame(workspace: Workspace, request: ShowBlame, say: Say) -> Blame:
     An ambiguous word is taken as section, text, key, id, file: the first that fits.
     """
     path, word = lookup.memory_file(workspace, request.file), request.section
-    with catchup.fresh_trail(workspace, say) as trail:
+    with fresh_trail(workspace, say) as trail:
         try:
             section = section_on_disk(workspace, path, word, request.nth)
         except (SectionProblem, PathProblem) as problem:

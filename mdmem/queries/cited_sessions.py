@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Iterator
 from datetime import UTC, datetime
 
-from mdmem import catchup
-from mdmem.history.notes import parse_message
 from mdmem.model import FactId, FilePath
+from mdmem.past import fresh_trail
+from mdmem.past.notes import parse_message
 from mdmem.repo import commit_seconds
 from mdmem.startup.records import dataclass
 from mdmem.workspace import Say, Workspace
@@ -16,7 +16,7 @@ from mdmem.workspace import Say, Workspace
 
 def count_by_session(workspace: Workspace, path: FilePath, say: Say) -> Counter[str]:
     """Count a log's digested entries by session (CLIENT/SESSION)."""
-    with catchup.fresh_trail(workspace, say) as trail:
+    with fresh_trail(workspace, say) as trail:
         cites = [
             each.origin.cites
             for each in trail.live_occurrences(path)

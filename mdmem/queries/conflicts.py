@@ -13,22 +13,22 @@ from contextlib import suppress
 from datetime import datetime
 from itertools import product
 
-from mdmem import catchup
-from mdmem.catchup.index import fresh_index
-from mdmem.errors import PathProblem
 from mdmem.folder import files
+from mdmem.index.catching_up import fresh_index
+from mdmem.lookup import dates
 from mdmem.merge import atoms_in
 from mdmem.model import FactId, FilePath, SectionPath, Status
+from mdmem.model.errors import PathProblem
 from mdmem.model.searches import ConflictList, ConflictView, Hit, ListFacts
 from mdmem.model.trail import Mark, MarkKind
-from mdmem.queries import dates
+from mdmem.past import fresh_trail
+from mdmem.past.table import Trail
 from mdmem.queries.search import facts_in
 from mdmem.repo.first_parent import changed_files
 from mdmem.startup.records import dataclass
 from mdmem.text.contradictions import marks_of_pairs
 from mdmem.text.document import Document, parse_bytes
 from mdmem.text.facts import find_held_key, normalise
-from mdmem.trail import Trail
 from mdmem.workspace import Progress, Say, Workspace
 
 _HitLocation = tuple[str, SectionPath]
@@ -61,7 +61,7 @@ def conflicts(workspace: Workspace, say: Say, progress: Progress | None = None) 
                 views.setdefault(
                     (_location(hit), pair) if in_section else pair, ConflictView(hit, other, key)
                 )
-    with catchup.fresh_trail(workspace, say) as trail:
+    with fresh_trail(workspace, say) as trail:
         moments = trail.moments(dates.end_of_today(workspace))
         parts = [
             _part_view(pair, workspace.local_time(moments.of(pair.mark.begun)))

@@ -11,12 +11,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from mdmem.editors import corrections
 from mdmem.editors.likeness import content_words
 from mdmem.folder import files, layout
-from mdmem.history.messages import parse_note, quoted_line
+from mdmem.index.indexer import KeptIndex
+from mdmem.index.snapshot import INDEX_NAME, seen_commit
 from mdmem.model import CommitId, FactId, FileKind, FilePath, Op
 from mdmem.model.trail import Entry
+from mdmem.past.messages import parse_note, quoted_line
 from mdmem.repo.first_parent import newest_changes
-from mdmem.search.indexer import KeptIndex
-from mdmem.search.snapshot import INDEX_NAME, seen_commit
 from mdmem.text import languages
 from mdmem.text.document import parse_bytes
 from mdmem.text.entries import entries

@@ -10,12 +10,10 @@ from itertools import islice
 from posixpath import normpath
 from typing import NamedTuple
 
-from mdmem import catchup
-from mdmem.errors import HistoryProblem
 from mdmem.folder import config
-from mdmem.history.messages import ParsedNote
-from mdmem.history.notes import commit_note, line_notes, statement_of
+from mdmem.lookup import dates
 from mdmem.model import FactId, FileKind, FilePath
+from mdmem.model.errors import HistoryProblem
 from mdmem.model.history import (
     LOGS,
     ChangeKind,
@@ -26,12 +24,14 @@ from mdmem.model.history import (
 )
 from mdmem.model.rules import fold_actor
 from mdmem.model.trail import CLOSING_MARKS, Entry, Fate, Mark, Occurrence, TrailCommit
-from mdmem.queries import dates
+from mdmem.model.wording import field, verb
+from mdmem.past import fresh_trail
+from mdmem.past.messages import ParsedNote
+from mdmem.past.notes import commit_note, line_notes, statement_of
+from mdmem.past.table import Trail
 from mdmem.queries.blame import shallow_notes
 from mdmem.startup import late
 from mdmem.startup.records import replace
-from mdmem.trail import Trail
-from mdmem.wording import field, verb
 from mdmem.workspace import Say, Workspace
 
 _DAY = timedelta(days=1)
@@ -44,7 +44,7 @@ _PROPOSAL = late.pattern(r"(?m)^Mdmem-Proposal: (\S+)$")
 
 def list_changes(workspace: Workspace, request: ShowChanges, say: Say) -> ChangeList:
     since, until = dates.days_asked(workspace, request.since, request.until)
-    with catchup.fresh_trail(workspace, say) as trail:
+    with fresh_trail(workspace, say) as trail:
         changes = _newest_changes(workspace, trail, request, since, until)
         notes = shallow_notes(workspace, trail)
     limit = request.limit or len(changes)
@@ -60,7 +60,7 @@ def list_changes(workspace: Workspace, request: ShowChanges, say: Say) -> Change
 
 def changes_of_day(workspace: Workspace, day: date, say: Say) -> tuple[FactChange, ...]:
     """All changes to facts on a day, newest first."""
-    with catchup.fresh_trail(workspace, say) as trail:
+    with fresh_trail(workspace, say) as trail:
         return changes_between(workspace, trail, day, day)
 
 

@@ -7,19 +7,20 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable
 from datetime import datetime
 
-from mdmem import catchup
-from mdmem.catchup.index import FreshIndex, fresh_index
-from mdmem.errors import PathProblem
 from mdmem.folder import config, files, layout
 from mdmem.folder.listing import ListedFile
+from mdmem.index.catching_up import FreshIndex, fresh_index
+from mdmem.index.snapshot import stamp_text, stamp_time
+from mdmem.lookup import dates
+from mdmem.lookup.lookup import read_file
 from mdmem.model import FileKind, FilePath
+from mdmem.model.errors import PathProblem
 from mdmem.model.reads import FileList, FileNames, FileRow, ListFiles, SectionCount, fold_name
 from mdmem.model.searches import ListFacts
-from mdmem.queries import dates, own_hits
-from mdmem.queries.lookup import read_file
+from mdmem.past import fresh_trail
+from mdmem.queries import own_hits
 from mdmem.queries.search import facts_in
 from mdmem.queries.status import unsaved_files
-from mdmem.search.snapshot import stamp_text, stamp_time
 from mdmem.startup.records import dataclass
 from mdmem.text import frontmatter
 from mdmem.text.document import parse_bytes
@@ -58,7 +59,7 @@ class _FileReader:
         """When each file was committed or (if unsaved) saved last; None where only proposed."""
         stamps = self.workspace.memory_paths(stamp_text)
         unsaved = set(unsaved_files(self.workspace))
-        with catchup.fresh_trail(self.workspace, self.say) as trail:
+        with fresh_trail(self.workspace, self.say) as trail:
             touches = trail.last_touches()
             moments = trail.moments(dates.end_of_today(self.workspace)).newest(None)
         own = self.workspace.contents

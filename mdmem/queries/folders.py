@@ -9,10 +9,10 @@ from collections.abc import Container, Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
-from mdmem.errors import PathProblem
 from mdmem.folder import files, layout
 from mdmem.folder.listing import is_foreign
 from mdmem.model import FileKind, FilePath
+from mdmem.model.errors import PathProblem
 from mdmem.repo import worktree
 from mdmem.startup import late
 from mdmem.startup.records import dataclass

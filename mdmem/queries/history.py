@@ -10,13 +10,11 @@ from itertools import groupby
 from operator import attrgetter
 from typing import NamedTuple
 
-from mdmem import catchup, history
-from mdmem.errors import FactProblem, PathProblem, SectionProblem, TextProblem, UsageProblem
 from mdmem.folder import files
 from mdmem.folder.layout import is_markdown
-from mdmem.history import chains, differences
-from mdmem.history.notes import commit_note, line_cites, line_notes, statement_of
+from mdmem.lookup import lookup
 from mdmem.model import FactId, FilePath, OtherReading, Status
+from mdmem.model.errors import FactProblem, PathProblem, SectionProblem, TextProblem, UsageProblem
 from mdmem.model.history import (
     EndView,
     FactHistory,
@@ -29,7 +27,11 @@ from mdmem.model.history import (
     TextHistory,
 )
 from mdmem.model.trail import Occurrence, Revision, RevisionOutline, TrailCommit
-from mdmem.queries import lookup
+from mdmem.model.wording import field, number_of, shell_word, verb
+from mdmem.past import chains, differences, fresh_trail
+from mdmem.past.differences import changed_lines
+from mdmem.past.notes import commit_note, line_cites, line_notes, statement_of
+from mdmem.past.table import Trail
 from mdmem.queries.blame import (
     TimeOf,
     commit_times,
@@ -42,8 +44,6 @@ from mdmem.text.addresses import join_path, matching_sections
 from mdmem.text.document import is_blank, parse_bytes
 from mdmem.text.fact_names import id_prefix
 from mdmem.text.facts import MARKER, item_text, parse_item
-from mdmem.trail import Trail
-from mdmem.wording import field, number_of, shell_word, verb
 from mdmem.workspace import Say, Workspace
 
 _MORE_CHANGES = 4
@@ -57,7 +57,7 @@ def show_history(
     workspace: Workspace, request: ShowHistory, say: Say
 ) -> SectionHistory | FactHistory:
     path = lookup.memory_file(workspace, request.file) if request.file is not None else None
-    with catchup.fresh_trail(workspace, say) as trail:
+    with fresh_trail(workspace, say) as trail:
         if request.preamble:
             return _section_history(workspace, trail, path, request)
         if request.target is None:
@@ -382,7 +382,7 @@ def _changed_lines(before: str, after: str) -> tuple[list[str], list[str]]:
     """Removed and added lines, without blank ones and changes of the line end."""
     removed, added = (
         [line.strip() for line in lines if not is_blank(line)]
-        for lines in history.changed_lines(before, after)
+        for lines in changed_lines(before, after)
     )
     same = {*removed} & {*added}
     return [line for line in removed if line not in same], [
@@ -505,7 +505,7 @@ def successors(workspace: Workspace, facts: Iterable[FactId], say: Say) -> dict[
     A fact that is current, or that nothing current has replaced, is left out.
     """
     found: dict[FactId, FactId] = {}
-    with catchup.fresh_trail(workspace, say) as trail:
+    with fresh_trail(workspace, say) as trail:
         for fact in facts:
             seen, last = {fact}, fact
             while (following := _successor(trail, last)) is not None and following not in seen:
@@ -538,7 +538,7 @@ def when(workspace: Workspace, text: str, say: Say) -> TextHistory:
     """The periods in which memory held a text; raises TextProblem (`empty-text`)."""
     if not text.strip():
         raise TextProblem("empty-text", "the text to look for is empty")
-    with catchup.fresh_trail(workspace, say) as trail:
+    with fresh_trail(workspace, say) as trail:
         time_of = commit_times(workspace, trail)
         views = tuple(
             _presence_view(time_of, trail, presence, text)

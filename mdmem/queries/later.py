@@ -10,9 +10,9 @@ from datetime import date, datetime
 from itertools import islice
 
 from mdmem.editors import corrections
+from mdmem.index import cues
 from mdmem.model import Status
 from mdmem.model.searches import Hit
-from mdmem.search import cues
 from mdmem.startup.records import replace
 
 LOOKED_AT = 20

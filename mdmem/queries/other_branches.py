@@ -8,17 +8,17 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 
-from mdmem.catchup import trail_update
-from mdmem.errors import PathProblem, printable
 from mdmem.folder import files, listing
 from mdmem.model import CommitId, FactId, FileKind, FilePath
+from mdmem.model.errors import PathProblem, printable
 from mdmem.model.reads import MoreFacts
+from mdmem.past import trail_update
+from mdmem.past.table import Trail
 from mdmem.repo import Repository, branch_commits
 from mdmem.repo.branch_commits import CommitFiles
 from mdmem.startup.records import dataclass
 from mdmem.text.document import parse_bytes
 from mdmem.text.entries import entries
-from mdmem.trail import Trail
 from mdmem.workspace import Workspace
 
 MOST_BRANCHES = 20

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from mdmem.index.labels import as_label, folded_label, place_labels
+from mdmem.index.query import Filter, label_conditions
 from mdmem.model import Status
 from mdmem.model.proposals import PartOp
 from mdmem.model.searches import FactList, Hit, ListFacts, Search, SearchResult
@@ -12,12 +14,10 @@ from mdmem.proposals.own_files import OwnFiles
 from mdmem.proposals.parts import Part
 from mdmem.proposals.pieces import FactPiece
 from mdmem.queries import search
-from mdmem.search.labels import as_label, folded_label, place_labels
-from mdmem.search.query import Filter, label_conditions
-from mdmem.search.terms import encodable
 from mdmem.startup.records import replace
 from mdmem.text.document import parse_bytes
 from mdmem.text.facts import items, parse_item
+from mdmem.text.terms import encodable
 from mdmem.workspace import Workspace
 
 

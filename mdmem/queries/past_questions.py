@@ -11,7 +11,7 @@ from datetime import date
 from enum import Enum, auto
 from re import Match
 
-from mdmem.extract import relative_dates
+from mdmem.sessions import relative_dates
 from mdmem.startup import late
 from mdmem.startup.records import dataclass
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from mdmem.catchup import background
-from mdmem.catchup.index import FreshIndex, PoolMember, fresh_index
-from mdmem.errors import MdmemError, UsageProblem, WorkspaceProblem
 from mdmem.folder import listing
-from mdmem.search.indexer import SearchIndex
-from mdmem.search.pooled import Indexes, pool_indexes
-from mdmem.search.snapshot import EMPTY_SNAPSHOT
+from mdmem.index import background
+from mdmem.index.catching_up import FreshIndex, PoolMember, fresh_index
+from mdmem.index.indexer import SearchIndex
+from mdmem.index.pooled import Indexes, pool_indexes
+from mdmem.index.snapshot import EMPTY_SNAPSHOT
+from mdmem.model.errors import MdmemError, UsageProblem, WorkspaceProblem
 from mdmem.startup.records import dataclass, replace
 from mdmem.workspace import Progress, Say, Workspace, open_at, refresh
 

@@ -9,22 +9,22 @@ from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from mdmem import catchup
 from mdmem.editors import sameness
 from mdmem.editors.fact_difference import fact_difference
-from mdmem.errors import PathProblem
 from mdmem.folder import files
 from mdmem.folder.layout import is_markdown
-from mdmem.history.notes import PurgedWords, holds_purged, parse_message, purged_words
 from mdmem.model import CommitId, FactId
+from mdmem.model.errors import PathProblem
 from mdmem.model.trail import Fate, MarkKind, TrailCommit
+from mdmem.past import fresh_trail
+from mdmem.past.notes import PurgedWords, holds_purged, parse_message, purged_words
 from mdmem.proposals import origins
 from mdmem.startup.records import dataclass
 from mdmem.text.document import parse_bytes
 from mdmem.workspace import Say, Workspace
 
 if TYPE_CHECKING:
-    from mdmem.trail import Trail
+    from mdmem.past.table import Trail
 
 
 _BEFORE_ALL = datetime.min.replace(tzinfo=UTC)
@@ -67,7 +67,7 @@ class TakenOutFacts:
 
 def facts_taken_out(workspace: Workspace, say: Say) -> TakenOutFacts:
     """Facts whose lines a person removed (committed or not), or retracted in a log."""
-    with catchup.fresh_trail(workspace, say) as trail:
+    with fresh_trail(workspace, say) as trail:
         newest = trail.newest_commit
         facts = (
             *_removed(workspace, trail),

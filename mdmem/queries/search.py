@@ -7,13 +7,21 @@ from datetime import date, datetime, timedelta
 from types import MappingProxyType
 from typing import TYPE_CHECKING, TypeVar
 
-from mdmem import catchup, secrets
-from mdmem.catchup import background
-from mdmem.catchup.index import FreshIndex, PoolMember, fresh_index
-from mdmem.errors import HistoryProblem
+from mdmem import secrets
 from mdmem.events import Quality
 from mdmem.folder import config, trust
+from mdmem.index import background, blend, results
+from mdmem.index.catching_up import FreshIndex, PoolMember, fresh_index
+from mdmem.index.engine import BrokenIndex
+from mdmem.index.gate import answer_quality
+from mdmem.index.indexer import SearchIndex
+from mdmem.index.labels import most_tagged
+from mdmem.index.query import Filter, IndexQuery
+from mdmem.index.ranking import Decay
+from mdmem.index.results import Match
+from mdmem.lookup import dates
 from mdmem.model import Status
+from mdmem.model.errors import HistoryProblem
 from mdmem.model.ranges import Ranges
 from mdmem.model.searches import (
     FactList,
@@ -23,15 +31,8 @@ from mdmem.model.searches import (
     SearchResult,
     TagCatalogue,
 )
-from mdmem.queries import dates, folders, later
-from mdmem.search import blend, results
-from mdmem.search.engine import BrokenIndex
-from mdmem.search.gate import answer_quality
-from mdmem.search.indexer import SearchIndex
-from mdmem.search.labels import most_tagged
-from mdmem.search.query import Filter, IndexQuery
-from mdmem.search.ranking import Decay
-from mdmem.search.results import Match
+from mdmem.past import fresh_trail
+from mdmem.queries import folders, later
 from mdmem.startup.records import replace
 from mdmem.text.facts import split_key
 from mdmem.workspace import Progress, Say, Workspace
@@ -263,7 +264,7 @@ def _hits_as_of(
 
     if index.members:
         index = replace(index, index=index.members[None].index, members={})
-    with catchup.fresh_trail(workspace, say, progress) as trail:
+    with fresh_trail(workspace, say, progress) as trail:
         past = as_of.resolve_as_of(workspace, trail, words)
         entry_filter = _filter(workspace, request, past.day, past.known)
         query = _query(workspace, request, entry_filter, past.day)
@@ -344,7 +345,7 @@ def _matches(
         ordered: list[Match] = []
         for name, member in members.items():
             own = [match for match in matches if match.row.workspace == name]
-            with catchup.fresh_trail(member.workspace, say, progress) as trail:
+            with fresh_trail(member.workspace, say, progress) as trail:
                 versions_first = versions.put_versions_first(
                     member.workspace, trail, member.index, own, query, readings
                 )
@@ -431,7 +432,7 @@ def _without_expired_contradictions(
     facts = {fact for hit in hits for fact in hit.contradicts}
     if not facts:
         return hits
-    with catchup.fresh_trail(workspace, say) as trail:
+    with fresh_trail(workspace, say) as trail:
         last_days = {
             fact: [each.entry.until for each in trail.occurrences_of(fact) if each.ended is None]
             for fact in facts

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from datetime import date, datetime, time, timedelta
 
-from mdmem.catchup.session_messages import fresh_messages
 from mdmem.folder import config
+from mdmem.index.engine import BrokenIndex
+from mdmem.index.messages import MessageQuery
+from mdmem.index.session_messages import fresh_messages
+from mdmem.lookup import dates
 from mdmem.model.searches import Search, SearchResult
-from mdmem.queries import dates, search
-from mdmem.search.engine import BrokenIndex
-from mdmem.search.messages import MessageQuery
+from mdmem.queries import search
 from mdmem.startup.records import replace
 from mdmem.workspace import Progress, Say, Workspace
 

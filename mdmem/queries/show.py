@@ -9,14 +9,16 @@ from pathlib import Path
 from posixpath import normpath
 from typing import TYPE_CHECKING
 
-from mdmem import catchup
-from mdmem.errors import FactProblem, PathProblem, SectionProblem
 from mdmem.folder import files, layout
+from mdmem.lookup import dates, lookup
 from mdmem.model import CommitId, FileKind, FilePath, OtherReading, Problem
+from mdmem.model.errors import FactProblem, PathProblem, SectionProblem
 from mdmem.model.history import ChangeKind, DayView
 from mdmem.model.reads import Outline, OutlineRow, SectionView, Show
 from mdmem.model.rules import is_iso_day
-from mdmem.queries import dates, fact_changes, lookup
+from mdmem.model.wording import shell_word, verb
+from mdmem.past import fresh_trail
+from mdmem.queries import fact_changes
 from mdmem.startup import late
 from mdmem.startup.records import replace
 from mdmem.text import check
@@ -30,7 +32,6 @@ from mdmem.text.document import (
     tree_etag,
 )
 from mdmem.text.facts import items
-from mdmem.wording import shell_word, verb
 from mdmem.workspace import Say, Workspace, read_committed, two_curated_hint
 
 if TYPE_CHECKING:
@@ -88,7 +89,7 @@ def show_named(workspace: Workspace, request: Show, say: Say) -> SectionView | D
             if not Path(normpath(word.strip())).is_relative_to(workspace.root):
                 raise layout.outside_problem(word.strip()) from problem
             layout.parse_path(word.strip())
-        with catchup.fresh_trail(workspace, say) as trail:
+        with fresh_trail(workspace, say) as trail:
             path = _path(workspace, request.file) if request.file is not None else None
             problem = lookup.with_similar_facts(
                 trail,
@@ -154,7 +155,7 @@ def _show_fact(
     workspace: Workspace, word: str, path: FilePath | None, say: Say
 ) -> SectionView | None:
     """The curated item of a fact, else that of logs; None if there is none."""
-    with catchup.fresh_trail(workspace, say) as trail:
+    with fresh_trail(workspace, say) as trail:
         fact = lookup.named_fact(trail, word, path)
         current = lookup.current_occurrences(trail, fact, path) if fact else []
     places = [place for each in current if (place := _place_of(workspace, each)) is not None]

@@ -6,29 +6,28 @@ from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from typing import NamedTuple
 
-from mdmem import adoption
-from mdmem.catchup import trail_update
-from mdmem.catchup.index import index_and_stamps
-from mdmem.errors import PathProblem, RepositoryProblem, WorkspaceProblem
 from mdmem.folder import files, hook_files, layout
-from mdmem.history.notes import holds_purged, parse_purged
+from mdmem.index.catching_up import index_and_stamps
+from mdmem.index.indexer import SearchIndex
+from mdmem.index.snapshot import Snapshot
 from mdmem.merge import setup
 from mdmem.model import CommitId, FileKind, FilePath
+from mdmem.model.errors import PathProblem, RepositoryProblem, WorkspaceProblem
 from mdmem.model.reads import (
     MoreFacts,
     VectorStatus,
     WorkspaceStatus,
 )
+from mdmem.model.wording import verb
+from mdmem.past import trail_update
+from mdmem.past.notes import holds_purged, parse_purged
+from mdmem.past.table import Trail
 from mdmem.proposals import branches
 from mdmem.queries import folders, other_branches
 from mdmem.repo import commit_seconds
-from mdmem.search.indexer import SearchIndex
-from mdmem.search.snapshot import Snapshot
 from mdmem.text.document import parse_bytes
 from mdmem.text.facts import items
-from mdmem.trail import Trail
-from mdmem.wording import verb
-from mdmem.workspace import Workspace, two_curated_hint
+from mdmem.workspace import Workspace, adoption, two_curated_hint
 
 _QUOTED = 60
 _PURGES = "Mdmem-Purged: "

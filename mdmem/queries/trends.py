@@ -10,11 +10,9 @@ from itertools import accumulate
 from pathlib import Path
 from typing import TypeVar
 
-from mdmem import catchup
 from mdmem.folder import config
 from mdmem.folder.config import Settings
-from mdmem.history import figures
-from mdmem.history.figures import LOG_FORMAT, LineCounter
+from mdmem.lookup import dates
 from mdmem.model import MAX_FILE_BYTES, FactId, FileKind, FilePath, Source
 from mdmem.model.history import ChangeKind, FactChange
 from mdmem.model.reads import ShowFigures
@@ -31,12 +29,13 @@ from mdmem.model.trends import (
     TrendSection,
     TrendWriter,
 )
-from mdmem.queries import dates
+from mdmem.past import figures, fresh_trail
+from mdmem.past.figures import LOG_FORMAT, LineCounter
+from mdmem.past.table import Trail
 from mdmem.queries.blame import shallow_notes
 from mdmem.queries.fact_changes import Maker, changes_between, counts_since
 from mdmem.repo import discovery, runner
 from mdmem.startup.records import dataclass, replace
-from mdmem.trail import Trail
 from mdmem.workspace import Say, Workspace
 
 T = TypeVar("T")
@@ -50,13 +49,13 @@ _CURATED = (FileKind.EVERGREEN, FileKind.PROFILE)
 
 def fact_trends(workspace: Workspace, request: ShowTrends, say: Say) -> FactTrends:
     """The facts of a workspace over the last days."""
-    with catchup.fresh_trail(workspace, say) as trail:
+    with fresh_trail(workspace, say) as trail:
         return _TrendReader(workspace, trail, request).trends()
 
 
 def activity(workspace: Workspace, request: ShowTrends, say: Say) -> FactActivity:
     """The part of the trends that needs only the changes of the period."""
-    with catchup.fresh_trail(workspace, say) as trail:
+    with fresh_trail(workspace, say) as trail:
         return _TrendReader(workspace, trail, request).activity()
 
 

@@ -7,26 +7,26 @@ from datetime import date, timedelta
 from typing import TYPE_CHECKING
 
 from mdmem.folder import layout
-from mdmem.history import chains
-from mdmem.history.chains import ChainLink
+from mdmem.index.indexer import SearchIndex
+from mdmem.index.labels import fact_label, fact_number, statement_number
+from mdmem.index.query import IndexQuery
+from mdmem.index.ranking import SCORE_DIGITS
+from mdmem.index.results import Match, make_hit
+from mdmem.index.schema import IndexRow
+from mdmem.lookup import dates
 from mdmem.model import FileKind, FilePath, SectionPath
 from mdmem.model.searches import Explanation, Factor
-from mdmem.queries import dates
+from mdmem.past import chains
+from mdmem.past.chains import ChainLink
 from mdmem.queries.past_questions import Asked, CalendarSpan, PastQuestion
-from mdmem.search.indexer import SearchIndex
-from mdmem.search.labels import fact_label, fact_number, statement_number
-from mdmem.search.languages import STOP_WORDS
-from mdmem.search.query import IndexQuery
-from mdmem.search.ranking import SCORE_DIGITS
-from mdmem.search.results import Match, make_hit
-from mdmem.search.schema import IndexRow
-from mdmem.search.terms import folded, pairs, split_scripts, stem
 from mdmem.startup.records import dataclass, replace
 from mdmem.text.facts import normalise_key
+from mdmem.text.terms import folded, pairs, split_scripts, stem
+from mdmem.text.word_forms import STOP_WORDS
 from mdmem.workspace import Workspace
 
 if TYPE_CHECKING:
-    from mdmem.trail import Trail
+    from mdmem.past.table import Trail
 
 LOOKED_AT = 24
 """Hits among whose facts one with a past is looked for."""

@@ -6,8 +6,8 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from mdmem.errors import RepositoryProblem
 from mdmem.model import CommitId, FilePath
+from mdmem.model.errors import RepositoryProblem
 from mdmem.repo.runner import READ_SECONDS, run
 from mdmem.repo.tree_diffs import diff_trees
 from mdmem.repo.worktree import Identity, Repository, commit_seconds

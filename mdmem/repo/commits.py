@@ -7,8 +7,8 @@ import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 
-from mdmem.errors import RepositoryProblem
 from mdmem.model import CommitId, FilePath
+from mdmem.model.errors import RepositoryProblem
 from mdmem.repo import branch_commits, git_files, locks
 from mdmem.repo.runner import READ_SECONDS, GitResult, literal_pathspecs, run
 from mdmem.repo.worktree import Identity, PathState, Repository, ignored

@@ -6,14 +6,14 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from mdmem.errors import RepositoryProblem
 from mdmem.folder import files
 from mdmem.model import CommitId, FilePath, rules
+from mdmem.model.errors import RepositoryProblem
+from mdmem.model.wording import shell_word, verb
 from mdmem.repo import git_files, git_settings
 from mdmem.repo.runner import READ_SECONDS, literal_pathspecs, parse_paths, run
 from mdmem.repo.worktree import Repository, path_below
 from mdmem.startup.records import dataclass
-from mdmem.wording import shell_word, verb
 
 _LOG_SECONDS = 2.0
 """The time limit for reading history, since the user waits for one line."""

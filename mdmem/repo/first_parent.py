@@ -10,8 +10,8 @@ from itertools import islice
 from pathlib import Path
 from re import Match
 
-from mdmem.errors import RepositoryProblem
 from mdmem.model import CommitId, FilePath
+from mdmem.model.errors import RepositoryProblem
 from mdmem.model.trail import Commit
 from mdmem.repo import git_files
 from mdmem.repo.runner import MARKDOWN, literal_pathspecs, run

@@ -10,8 +10,8 @@ import os
 import tempfile
 from pathlib import PurePosixPath
 
-from mdmem.errors import RepositoryProblem
 from mdmem.model import CommitId, FilePath
+from mdmem.model.errors import RepositoryProblem
 from mdmem.model.pipelines import SetAside
 from mdmem.repo.runner import run
 from mdmem.repo.worktree import Repository

@@ -9,15 +9,15 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path, PurePath
 
-from mdmem.errors import RepositoryProblem, SyncProblem
 from mdmem.folder.machine import machine_name
 from mdmem.model import CommitId
+from mdmem.model.errors import RepositoryProblem, SyncProblem
+from mdmem.model.wording import shell_word, verb
 from mdmem.repo import branch_commits
 from mdmem.repo.runner import GitResult, run, setting
 from mdmem.repo.worktree import Repository
 from mdmem.startup import late
 from mdmem.startup.records import dataclass, field, replace
-from mdmem.wording import shell_word, verb
 
 _NO_ANSWER = "false"
 """The program in place of one that asks for a password: it fails."""

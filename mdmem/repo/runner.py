@@ -14,8 +14,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
-from mdmem.errors import PathProblem, RepositoryProblem
 from mdmem.model import FilePath
+from mdmem.model.errors import PathProblem, RepositoryProblem
 from mdmem.startup.launch import INTERRUPTIONS
 from mdmem.startup.records import dataclass
 

@@ -11,9 +11,9 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import compress
 
-from mdmem.errors import RepositoryProblem
 from mdmem.folder import budget
 from mdmem.model import CommitId
+from mdmem.model.errors import RepositoryProblem
 from mdmem.repo.worktree import Repository
 
 QUICK_SECONDS = 2.0

@@ -10,14 +10,14 @@ from datetime import datetime
 from itertools import islice
 from pathlib import Path
 
-from mdmem.errors import RepositoryProblem
 from mdmem.folder.layout import is_markdown
 from mdmem.model import CommitId, FilePath
+from mdmem.model.errors import RepositoryProblem
+from mdmem.model.wording import shell_word
 from mdmem.repo import git_files, git_settings
 from mdmem.repo.runner import READ_SECONDS, GitResult, literal_pathspecs, parse_paths, run, setting
 from mdmem.startup import late
 from mdmem.startup.records import dataclass, replace
-from mdmem.wording import shell_word
 
 _SQUASHED = late.pattern(rb"(?m)^commit ([0-9a-f]{40,64})$")
 _OBJECT = late.pattern(rb"^[0-9a-f]{40,64} ([a-z]+) (\d+)$")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mdmem.model.prompts import ContextBlock, FlushResult
-from mdmem.wording import number_of
+from mdmem.model.wording import number_of
 
 
 def context_notes(block: ContextBlock) -> tuple[str, ...]:

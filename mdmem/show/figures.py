@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import groupby
 
-from mdmem.history.figures import week_name
+from mdmem.health.stats import ContextFigures, Drift, Figures, RunFigures, SearchFigures, Week
 from mdmem.model import Source
 from mdmem.model.trends import FactTrends, MarkdownTrends, TrendSection
+from mdmem.model.wording import number_of
+from mdmem.past.figures import week_name
 from mdmem.show.formatting import dim, one_line
-from mdmem.stats import ContextFigures, Drift, Figures, RunFigures, SearchFigures, Week
 from mdmem.text.addresses import join_path
-from mdmem.wording import number_of
 
 _BAR = 20  # width of the longest bar
 _HEIGHTS = ".:-=+*#"  # from zero to the maximum

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
-from mdmem.errors import printable
 from mdmem.model import CommitId, Op, OtherReading, SectionPath, Source, Status
+from mdmem.model.errors import printable
+from mdmem.model.wording import number_of
 from mdmem.text.addresses import join_path
-from mdmem.wording import number_of
 
 if TYPE_CHECKING:
     from mdmem.model.history import ChangeList, EndView, FactChange, FactLink, RevisionView

@@ -8,9 +8,8 @@ from datetime import datetime
 from itertools import groupby
 from operator import attrgetter
 
-from mdmem.errors import printable
-from mdmem.history.differences import DiffKind, word_difference
 from mdmem.model import Op, Status
+from mdmem.model.errors import printable
 from mdmem.model.history import (
     Blame,
     BlamedLine,
@@ -26,6 +25,8 @@ from mdmem.model.history import (
     SectionHistory,
     TextHistory,
 )
+from mdmem.model.wording import number_of
+from mdmem.past.differences import DiffKind, word_difference
 from mdmem.show.formatting import (
     PLAIN,
     attribution,
@@ -37,7 +38,6 @@ from mdmem.show.formatting import (
     short_id,
     steerless,
 )
-from mdmem.wording import number_of
 
 _FORGOTTEN = "forgotten"
 """For `removed`, where a log entry keeps its line."""

@@ -15,6 +15,7 @@ from mdmem.model.searches import (
     SearchResult,
     TagCatalogue,
 )
+from mdmem.model.wording import field
 from mdmem.show.formatting import (
     PLAIN,
     cites_text,
@@ -29,7 +30,6 @@ from mdmem.show.formatting import (
 from mdmem.startup import late
 from mdmem.startup.records import replace
 from mdmem.text.render import plain
-from mdmem.wording import field
 
 _SNIPPET = 320
 _EXCERPT = 1000  # characters of a message, for programs

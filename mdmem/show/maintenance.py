@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from mdmem.folder.layout import CURATED_NAMES
 from mdmem.model.pipelines import SyncResult
 from mdmem.model.proposals import Advice, ReviewResult
+from mdmem.model.wording import number_of, shell_word, verb
 from mdmem.show.formatting import (
     named_commit,
     one_line,
@@ -16,10 +17,9 @@ from mdmem.show.formatting import (
     unreadable_line,
     waiting_line,
 )
-from mdmem.wording import number_of, shell_word, verb
 
 if TYPE_CHECKING:
-    from mdmem.doctor import Finding
+    from mdmem.health.doctor import Finding
     from mdmem.model.reads import FoundWorkspace, InitResult
 
 

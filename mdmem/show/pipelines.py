@@ -21,8 +21,8 @@ from mdmem.model.pipelines import (
     ScheduleResult,
     StepResult,
 )
+from mdmem.model.wording import number_of, shell_word, verb
 from mdmem.show.formatting import one_line
-from mdmem.wording import number_of, shell_word, verb
 
 
 def digest_text(result: DigestResult) -> str:

@@ -8,7 +8,6 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Any
 
-from mdmem.history.differences import DiffKind, word_difference
 from mdmem.model.proposals import (
     SEVERAL_VALUES,
     DecidedItem,
@@ -23,10 +22,11 @@ from mdmem.model.proposals import (
     ProposedWrite,
 )
 from mdmem.model.rules import BLANK
+from mdmem.model.wording import number_of, shell_word
+from mdmem.past.differences import DiffKind, word_difference
 from mdmem.show.formatting import named_commit
 from mdmem.show.writes import proposed_line, write_text
 from mdmem.text.addresses import join_path
-from mdmem.wording import number_of, shell_word
 
 _INDENT = "    "
 # invisible, though they count as letters, marks or symbols; with compatible forms

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from datetime import datetime
 
-from mdmem.errors import printable
 from mdmem.model import FileKind, Problem
+from mdmem.model.errors import printable
 from mdmem.model.reads import (
     FileList,
     FileRow,
@@ -18,6 +18,7 @@ from mdmem.model.reads import (
     WorkspaceStatus,
 )
 from mdmem.model.sessions import SessionList, SessionSummary, SessionView, ShownMessage
+from mdmem.model.wording import field, number_of, shell_word
 from mdmem.show.formatting import (
     also_notes,
     dim,
@@ -29,7 +30,6 @@ from mdmem.show.formatting import (
     unreadable_line,
     waiting_line,
 )
-from mdmem.wording import field, number_of, shell_word
 
 _COLUMNS = 80
 

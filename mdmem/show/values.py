@@ -208,7 +208,7 @@ _WORD = late.pattern(r"(\*?)(\w+)(?:=([\w.]+))?(~?)(?:([?!])(\w*))?")
 
 def _difference(revision: Any) -> str:
     # for histories alone
-    differences = import_module("mdmem.history.differences")
+    differences = import_module("mdmem.past.differences")
     end = "\r\n" if "\r\n" in revision.before + revision.text else "\n"
     # A revision's last line has no line end.
     before, text = (

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from mdmem.errors import printable
 from mdmem.folder.layout import CURATED_NAMES
 from mdmem.model import CommitId, FilePath, Op
+from mdmem.model.errors import printable
+from mdmem.model.wording import field, number_of, shell_word, verb
 from mdmem.model.writes import PurgePlan, PurgeResult, WriteResult
 from mdmem.show.formatting import named_commit, one_line, section_line, some_of
 from mdmem.startup import late
-from mdmem.wording import field, number_of, shell_word, verb
 
 _SHELL_SIGNS = late.pattern(r'["$`\\!]')
 _MAX_QUOTED = 60

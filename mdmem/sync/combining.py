@@ -10,25 +10,26 @@ import sys
 from collections.abc import Sequence
 
 from mdmem import repo
-from mdmem.changes import deciding
-from mdmem.changes.purge import PURGE_TRAILER
-from mdmem.errors import RefusedChange, RepositoryProblem, SectionProblem, SyncProblem
 from mdmem.folder.layout import WORKSPACE_MARKS
 from mdmem.folder.listing import is_marked
 from mdmem.folder.machine import machine_name, safe_name
 from mdmem.merge import again, setup
 from mdmem.merge.again import merge_trailers
 from mdmem.model import CommitId, FactId, FilePath, Op
+from mdmem.model.errors import RefusedChange, RepositoryProblem, SectionProblem, SyncProblem
 from mdmem.model.pipelines import SetAside
 from mdmem.model.proposals import MOST_PARTS, MOST_PROPOSALS, PartName
+from mdmem.model.wording import number_of, shell_word, verb
 from mdmem.proposals import branches, reading, rewriting
 from mdmem.proposals.branches import ProposalRef
 from mdmem.proposals.reading import Proposal
+from mdmem.purge.purging import PURGE_TRAILER
 from mdmem.repo import Repository, branch_commits
 from mdmem.repo.discovery import find_removal
 from mdmem.repo.first_parent import reaches
 from mdmem.repo.merge_trees import merge_trees
 from mdmem.repo.remotes import DEVICES, Remote
+from mdmem.review import deciding
 from mdmem.startup.records import dataclass, replace
 from mdmem.sync.outgoing import (
     foreign_paths,
@@ -42,9 +43,8 @@ from mdmem.sync.purged_line import (
     make_again,
     purged_words,
 )
-from mdmem.sync.sync_state import SyncState
-from mdmem.wording import number_of, shell_word, verb
 from mdmem.workspace import Say, Workspace, open_at
+from mdmem.workspace.sync_state import SyncState
 
 _DEEPENINGS, _FIRST_DEPTH = 5, 50
 _SCRATCH_NAME = "sync-mark"

@@ -6,12 +6,12 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 
 from mdmem import secrets
-from mdmem.changes.landing import is_safe
-from mdmem.errors import RefusedChange, SyncProblem
 from mdmem.folder import layout, listing
 from mdmem.model import SETTINGS_NAME, CommitId, FilePath
+from mdmem.model.errors import RefusedChange, SyncProblem
+from mdmem.model.wording import number_of, verb
 from mdmem.repo import Repository, first_parent
-from mdmem.wording import number_of, verb
+from mdmem.sync.landing import is_safe
 from mdmem.workspace import Workspace, open_at
 
 _SHOWN = 3

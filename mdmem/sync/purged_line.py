@@ -6,16 +6,17 @@ from collections.abc import Iterator, Mapping
 
 from mdmem import repo
 from mdmem.changes.placing import changes_between
-from mdmem.changes.purge import PURGE_TRAILER, empty_state
 from mdmem.folder.layout import is_markdown
 from mdmem.folder.machine import machine_name
-from mdmem.history.notes import PurgedWords, holds_purged, parse_purged
 from mdmem.model import CommitId
+from mdmem.past.notes import PurgedWords, holds_purged, parse_purged
 from mdmem.proposals import branches
-from mdmem.repo import Repository, branch_commits, first_parent, history_rewrite, ref_rewrite
+from mdmem.purge import history_rewrite, ref_rewrite
+from mdmem.purge.history_rewrite import KEPT_STASH
+from mdmem.purge.purging import PURGE_TRAILER, empty_state
+from mdmem.repo import Repository, branch_commits, first_parent
 from mdmem.repo.branch_commits import SCRATCH, BranchCommit, NewCommit, StoredFile
 from mdmem.repo.first_parent import reaches
-from mdmem.repo.history_rewrite import KEPT_STASH
 from mdmem.repo.merge_trees import merge_trees
 from mdmem.repo.remotes import DEVICES, Remote
 from mdmem.text.document import split_lines

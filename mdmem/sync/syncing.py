@@ -10,20 +10,20 @@ from pathlib import Path
 from mdmem import secrets
 from mdmem.changes import placing
 from mdmem.changes.apply import preview
-from mdmem.changes.landing import land, lock_work_tree
 from mdmem.changes.placing import Prepared
 from mdmem.changes.recover import lock_workspace, recover
 from mdmem.changes.revert_plan import plan_revert
-from mdmem.errors import MdmemError, RepositoryProblem, SyncProblem
 from mdmem.folder import files
+from mdmem.health import incoming
 from mdmem.model import CommitId, FilePath
+from mdmem.model.errors import MdmemError, RepositoryProblem, SyncProblem
 from mdmem.model.pipelines import QUEUED, SYNCED, Incoming, Sync, SyncResult
+from mdmem.model.wording import shell_word, verb
 from mdmem.model.writes import Revert
 from mdmem.repo import Repository
 from mdmem.repo.branch_commits import merge_base
 from mdmem.repo.remotes import Remote, find_remote
 from mdmem.startup.records import dataclass, replace
-from mdmem.sync import incoming
 from mdmem.sync.combining import (
     Combined,
     combine,
@@ -33,6 +33,7 @@ from mdmem.sync.combining import (
     is_reached,
     set_up,
 )
+from mdmem.sync.landing import land, lock_work_tree
 from mdmem.sync.outgoing import require_memory_alone, require_no_secrets
 from mdmem.sync.purged_line import (
     branches_again,
@@ -42,9 +43,8 @@ from mdmem.sync.purged_line import (
     make_again,
     own_refs_again,
 )
-from mdmem.sync.sync_state import SyncError, SyncState, save_state, state_of
-from mdmem.wording import shell_word, verb
 from mdmem.workspace import Progress, Say, Workspace
+from mdmem.workspace.sync_state import SyncError, SyncState, save_state, state_of
 
 _LOCK_NAME, _MARK_NAME = "sync.lock", "sync.again"
 """Held by the sync at work; left by another, for which the one at work looks once more."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from mdmem.errors import SectionProblem
 from mdmem.model import PATH_SEPARATOR, SectionPath
+from mdmem.model.errors import SectionProblem
+from mdmem.model.wording import field, near_names, one_of
 from mdmem.text.document import Document, Section, fold_space, plain_title
-from mdmem.wording import field, near_names, one_of
 
 _MAX_SUGGESTIONS = 3
 _MIN_SIMILARITY = 0.5

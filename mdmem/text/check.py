@@ -13,10 +13,11 @@ from datetime import date
 from typing import TYPE_CHECKING
 
 from mdmem import secrets
-from mdmem.errors import PathProblem, RefusedChange, TextProblem
 from mdmem.folder.config import Settings
 from mdmem.folder.layout import BOOTSTRAP_NAMES, CURATED_NAMES, log_day
 from mdmem.model import FileKind, FilePath, Problem, SectionPath
+from mdmem.model.errors import PathProblem, RefusedChange, TextProblem
+from mdmem.model.wording import field
 from mdmem.startup import late
 from mdmem.startup.records import dataclass, replace
 from mdmem.text import frontmatter
@@ -24,7 +25,6 @@ from mdmem.text.addresses import join_path
 from mdmem.text.conflict_markers import complete_sets
 from mdmem.text.document import Document, lines_without_ends, parse, parse_bytes, plain_title
 from mdmem.text.facts import items, may_repeat
-from mdmem.wording import field
 
 if TYPE_CHECKING:
     from mdmem.model.writes import Purge, WriteOptions

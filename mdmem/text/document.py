@@ -17,9 +17,9 @@ from itertools import starmap
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
-from mdmem.errors import PathProblem, TextProblem
 from mdmem.folder import budget
 from mdmem.model import MAX_FILE_BYTES, SectionPath
+from mdmem.model.errors import PathProblem, TextProblem
 from mdmem.startup import late
 from mdmem.startup.records import dataclass
 from mdmem.text.conflict_markers import Markers, complete_sets

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
-from mdmem.errors import FactProblem, TextProblem
 from mdmem.model import FactId
+from mdmem.model.errors import FactProblem, TextProblem
 from mdmem.startup import late
 from mdmem.text.facts import (
     Item,

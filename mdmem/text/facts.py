@@ -12,8 +12,9 @@ from datetime import date
 from functools import lru_cache
 from itertools import islice
 
-from mdmem.errors import LabelProblem, TextProblem
 from mdmem.model import Fact, FactId
+from mdmem.model.errors import LabelProblem, TextProblem
+from mdmem.model.wording import field
 from mdmem.startup import late
 from mdmem.startup.records import dataclass
 from mdmem.text.document import (
@@ -26,7 +27,6 @@ from mdmem.text.document import (
     with_line_end,
 )
 from mdmem.text.scan import BlockKind
-from mdmem.wording import field
 
 _ID_DIGITS = 8
 _CACHED_ITEMS = 20_000

@@ -7,20 +7,20 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import closing, suppress
 from itertools import islice
 
-from mdmem.catchup.index import index_unchecked
-from mdmem.errors import PathProblem, RepositoryProblem
 from mdmem.folder import files
+from mdmem.index.catching_up import index_unchecked
+from mdmem.index.entry_words import passage, passage_entries, passage_key
+from mdmem.index.indexer import SearchIndex
+from mdmem.index.searcher import Address
 from mdmem.llm.endpoints import ModelFailure
 from mdmem.model import FileKind, FilePath
+from mdmem.model.errors import PathProblem, RepositoryProblem
 from mdmem.model.reads import VectorStatus
 from mdmem.model.trail import Entry
-from mdmem.search.entry_words import passage, passage_entries, passage_key
-from mdmem.search.indexer import SearchIndex
-from mdmem.search.searcher import Address
+from mdmem.sessions.tags import block_spans
 from mdmem.startup.records import dataclass
 from mdmem.text.document import Document, parse_bytes, with_line_end
 from mdmem.text.entries import entries
-from mdmem.transcripts.tags import block_spans
 from mdmem.vectors.source import (
     PRIVATE_TAGS,
     Embedder,

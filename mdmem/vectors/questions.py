@@ -13,10 +13,10 @@ from importlib.util import find_spec
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Any
 
-from mdmem.errors import WorkspaceProblem
 from mdmem.folder import files, installed
+from mdmem.index.blend import Likeness
 from mdmem.llm.endpoints import ModelFailure
-from mdmem.search.blend import Likeness
+from mdmem.model.errors import WorkspaceProblem
 from mdmem.vectors.source import (
     Embedder,
     EmbeddingModel,

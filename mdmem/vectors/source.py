@@ -22,7 +22,6 @@ from typing import Any, Literal, Protocol, TypeAlias
 from urllib.parse import urlsplit
 
 from mdmem import repo, secrets
-from mdmem.errors import WorkspaceProblem
 from mdmem.folder import config
 from mdmem.folder.config import Settings
 from mdmem.llm import asking
@@ -37,8 +36,9 @@ from mdmem.llm.endpoints import (
     ModelFailure,
     answer_in_time,
 )
+from mdmem.model.errors import WorkspaceProblem
+from mdmem.sessions.tags import strip_blocks
 from mdmem.startup.records import dataclass
-from mdmem.transcripts.tags import strip_blocks
 
 Purpose = Literal["query", "passage"]
 Vector: TypeAlias = "array[float]"

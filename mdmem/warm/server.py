@@ -28,16 +28,16 @@ from mdmem.warm.launcher import FORWARDED, GO, LENGTH_BYTES, READY, STATUS_BYTES
 _IDLE_SECONDS, _LOOK_SECONDS, _REQUEST_SECONDS = 600.0, 10.0, 1.0
 _LOADED = (
     *("difflib", "random", "shutil", "sqlite3", "subprocess", "tempfile", "tomllib", "zoneinfo"),
-    *("mdmem.__main__", "mdmem.agenthooks", "mdmem.githooks.hooks", "mdmem.mergedriver"),
-    *("mdmem.catchup.changed_files", "mdmem.catchup.trail_update", "mdmem.changes.apply"),
+    *("mdmem.__main__", "mdmem.agenthooks", "mdmem.githooks.hooks", "mdmem.githooks.mergedriver"),
+    *("mdmem.index.changed_files", "mdmem.past.trail_update", "mdmem.changes.apply"),
     *("mdmem.changes.repeats", "mdmem.cli", "mdmem.cli.hosting", "mdmem.cli.deciding"),
     *("mdmem.cli.maintenance", "mdmem.cli.reading"),
     *("mdmem.cli.searching", "mdmem.cli.writing", "mdmem.editors.corrections"),
     *("mdmem.memory.commit_hooks", "mdmem.memory.contexts", "mdmem.queries.history"),
     *("mdmem.queries.correctable", "mdmem.queries.past_questions"),
-    *("mdmem.queries.show", "mdmem.queries.status", "mdmem.verbs.edit_section"),
-    *("mdmem.transcripts.files", "mdmem.verbs.forget", "mdmem.verbs.log"),
-    "mdmem.verbs.remember",
+    *("mdmem.queries.show", "mdmem.queries.status", "mdmem.changes.verbs.edit_section"),
+    *("mdmem.sessions.files", "mdmem.changes.verbs.forget", "mdmem.changes.verbs.log"),
+    "mdmem.changes.verbs.remember",
 )
 """Modules that everyday commands load, most of them by name. A test says what is missing."""
 _MAX_DESCRIPTORS = 65_536
@@ -71,7 +71,7 @@ def main() -> None:
         for name in _LOADED:
             import_module(name)
         _compile_patterns()
-        import_module("mdmem.search.terms").fill_tables()
+        import_module("mdmem.text.terms").fill_tables()
         server = _Server(path, lock, listener, served)
     except BaseException:
         os.unlink(path)

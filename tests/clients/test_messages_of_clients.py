@@ -19,7 +19,7 @@ from terminals import type_lines
 from trials import Trial
 
 from mdmem.model.sessions import Message, Speaker
-from mdmem.transcripts.files import find_files, read_file
+from mdmem.sessions.files import find_files, read_file
 
 pytestmark = pytest.mark.clients
 Make = Callable[..., Trial]

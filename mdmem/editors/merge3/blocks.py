@@ -26,7 +26,7 @@ from mdmem.editors.text_units import (
     TableLine,
     read_sentences,
 )
-from mdmem.errors import TextProblem
+from mdmem.model.errors import TextProblem
 from mdmem.text.document import fold_space
 from mdmem.text.scan import BlockKind
 

@@ -9,8 +9,8 @@ from itertools import pairwise
 
 from mdmem.editors import EditResult
 from mdmem.editors.merge3.sequences import matching_items
-from mdmem.errors import SectionProblem
 from mdmem.model import FactId, Op, SectionPath
+from mdmem.model.errors import SectionProblem
 from mdmem.startup.records import dataclass
 from mdmem.text.document import Document, Section, lines_without_ends, parse, with_line_end
 from mdmem.text.facts import items

@@ -14,9 +14,9 @@ from mdmem.editors.merge3.values import choices, merge_front_matter
 from mdmem.editors.merge3.versions import Version
 from mdmem.editors.sections import SectionParts
 from mdmem.editors.text_units import atoms_of
-from mdmem.errors import PathProblem, TextProblem
 from mdmem.folder import budget
 from mdmem.model import FactId, FileKind
+from mdmem.model.errors import PathProblem, TextProblem
 from mdmem.startup import late
 from mdmem.startup.records import dataclass
 from mdmem.text.document import Document, decode, parse, with_line_end

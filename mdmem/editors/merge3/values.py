@@ -8,7 +8,7 @@ from typing import NamedTuple, TypeVar
 from mdmem.editors.list_items import BLOCK_ID, ItemParts
 from mdmem.editors.merge3.atoms import AtomKind, merge_atoms
 from mdmem.editors.merge3.sequences import merge_order
-from mdmem.errors import TextProblem
+from mdmem.model.errors import TextProblem
 from mdmem.startup import late
 from mdmem.startup.records import dataclass, replace
 from mdmem.text.document import split_lines

@@ -9,8 +9,8 @@ from typing import Any
 from markupsafe import Markup
 
 from mdmem import secrets
-from mdmem.errors import TranscriptProblem
 from mdmem.model import FactId, FilePath, Op, SectionPath, Status
+from mdmem.model.errors import TranscriptProblem
 from mdmem.model.history import EndView, FactHistory, FactLink, ShowHistory
 from mdmem.model.reads import SectionView, Show
 from mdmem.model.searches import Hit

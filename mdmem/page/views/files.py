@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from mdmem.errors import PathProblem
 from mdmem.folder import layout
 from mdmem.model import FileKind, FilePath, SectionPath
+from mdmem.model.errors import PathProblem
 from mdmem.model.reads import FileRow, ListFiles, Outline
+from mdmem.model.wording import plain
 from mdmem.page.pages import Page, Query, Reader, kept, number_in
 from mdmem.show.values import to_json
 from mdmem.startup.records import dataclass
 from mdmem.text import frontmatter
 from mdmem.text.document import Document, Section, parse
-from mdmem.wording import plain
 
 _FILES = 20
 _MOST_SECTIONS, _MOST_TAGS, _MOST_LISTED = 12, 60, 200

@@ -7,9 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from hashlib import sha256
 
-from mdmem.errors import PathProblem
-from mdmem.history.differences import DiffKind
 from mdmem.model import CommitId, FactId, FilePath, SectionPath
+from mdmem.model.errors import PathProblem
 from mdmem.model.proposals import (
     Advice,
     AdviceKind,
@@ -24,11 +23,12 @@ from mdmem.model.proposals import (
     ReviewResult,
 )
 from mdmem.model.searches import ConflictView, Hit
+from mdmem.model.wording import shell_word
 from mdmem.page.pages import Page, Piece, Query, Reader, SourceMark, difference, kept, source_mark
+from mdmem.past.differences import DiffKind
 from mdmem.show.proposals import proposals_json
 from mdmem.startup.records import dataclass, replace
 from mdmem.text.facts import before_marks, key_and_value, split_kind
-from mdmem.wording import shell_word
 
 _MAX_ITEMS, _MAX_PAIRS, _MAX_ADVICE = 60, 20, 20
 """Maximum numbers on a page; others follow as these are decided."""

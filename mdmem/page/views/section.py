@@ -7,9 +7,8 @@ from datetime import date, datetime
 from itertools import islice
 from typing import Any, TypeAlias
 
-from mdmem.errors import PathProblem, SectionProblem
-from mdmem.history.differences import DiffKind, word_difference
 from mdmem.model import FactId, FilePath, SectionPath, Status
+from mdmem.model.errors import PathProblem, SectionProblem
 from mdmem.model.history import RevisionView, SectionHistory, ShowHistory
 from mdmem.model.reads import SectionView, Show
 from mdmem.model.searches import FactList, Hit, ListFacts
@@ -26,6 +25,7 @@ from mdmem.page.pages import (
     number_in,
     source_mark,
 )
+from mdmem.past.differences import DiffKind, word_difference
 from mdmem.show.values import to_json
 from mdmem.startup import late
 from mdmem.startup.records import dataclass, replace

@@ -7,7 +7,7 @@ from datetime import date, timedelta
 from itertools import groupby
 from typing import Any
 
-from mdmem.errors import HistoryProblem, PathProblem, UsageProblem
+from mdmem.model.errors import HistoryProblem, PathProblem, UsageProblem
 from mdmem.model.history import CURATED, LOGS, ChangeList, FactChange, ShowChanges
 from mdmem.model.rules import is_iso_day
 from mdmem.model.trends import ShowTrends

@@ -12,6 +12,7 @@ from mdmem.model.history import CURATED, LOGS, ChangeList, ShowChanges
 from mdmem.model.proposals import PartView, ProposalView
 from mdmem.model.searches import ConflictView, FactList, Hit, ListFacts
 from mdmem.model.trends import ShowTrends
+from mdmem.model.wording import plain
 from mdmem.page import charts
 from mdmem.page.pages import Page, Query, Reader, change_row, kept
 from mdmem.show.maintenance import is_sound
@@ -20,7 +21,6 @@ from mdmem.show.reads import kinds_line
 from mdmem.show.values import to_json
 from mdmem.startup.records import dataclass, replace
 from mdmem.text.facts import key_and_value, parse_text, shortened
-from mdmem.wording import plain
 
 BARS = 42
 _SOON = timedelta(days=14)

@@ -9,15 +9,15 @@ from typing import Any
 from markupsafe import Markup
 
 from mdmem.folder import files
+from mdmem.health.stats import SearchFigures, Week
 from mdmem.model.reads import ShowFigures
 from mdmem.model.trends import FactDay, FactTrends, ShowTrends
+from mdmem.model.wording import number_of
 from mdmem.page import charts
 from mdmem.page.charts import Series, short_day
 from mdmem.page.pages import Page, Query, Reader, kept
 from mdmem.show.figures import drift_sentence
 from mdmem.startup.records import dataclass
-from mdmem.stats import SearchFigures, Week
-from mdmem.wording import number_of
 
 _DAYS, _WEEKS = 42, 12
 _MOST_ROWS = 8

@@ -1,0 +1,59 @@
+"""`edit-section`: change one section of a file."""
+
+from __future__ import annotations
+
+from mdmem.changes.verbs import EditedText, Verb, named_file
+from mdmem.editors import section
+from mdmem.folder import files, layout
+from mdmem.lookup import lookup
+from mdmem.model import FilePath
+from mdmem.model.errors import PathProblem, SectionProblem
+from mdmem.model.wording import field, shell_word
+from mdmem.model.writes import Action, EditSection, Remember
+from mdmem.startup.records import replace
+from mdmem.text.document import Document, parse
+from mdmem.workspace import Workspace
+
+
+def _edit(
+    workspace: Workspace, edit: EditSection, path: FilePath, document: Document | None
+) -> EditedText:
+    if document is None:
+        require_create(workspace, edit, path)
+        document = parse(layout.NEW_TASKS if path == layout.TASKS_PATH else "")
+    try:
+        return EditedText(result=section.edit(document, replace(edit, file=path)))
+    except SectionProblem as problem:
+        if edit.after is not None:
+            raise
+        raise lookup.with_suggestions(
+            workspace,
+            problem,
+            edit.section,
+            edit.file,
+            lambda path: f"{field('file')} {shell_word(path)}",
+        ) from problem
+
+
+def require_create(workspace: Workspace, edit: EditSection | Remember, path: FilePath) -> None:
+    """Raises: PathProblem (`file-not-found`; `bad-path`: it would be a second curated file)."""
+    if not edit.create:
+        raise lookup.missing_file(workspace, path, f"To create it, use {field('create')}.")
+    curated = workspace.curated
+    if (
+        path.casefold() == curated.casefold()
+        and files.read(files.path_on_disk(workspace.root, curated)) is not None
+    ):
+        raise PathProblem(
+            "bad-path",
+            f"{path} would be a second curated file: {curated} already exists",
+            f"Name {curated}.",
+        )
+
+
+VERB = Verb(
+    file=lambda workspace, edit: named_file(workspace, edit.file),
+    edit=_edit,
+    new_texts=lambda edit: (edit.replacement if edit.action is Action.REPLACE else edit.text,),
+    appends=lambda edit: edit.action is Action.APPEND,
+)

@@ -1,0 +1,86 @@
+"""`remember`: add a fact to a curated file."""
+
+from __future__ import annotations
+
+from mdmem.changes.verbs import EditedText, Verb, foundations, named_file
+from mdmem.changes.verbs.edit_section import require_create
+from mdmem.editors import facts as fact_editor
+from mdmem.lookup import dates, lookup
+from mdmem.model import FactId, FileKind, FilePath
+from mdmem.model.rules import is_iso_day
+from mdmem.model.wording import verb
+from mdmem.model.writes import Remember
+from mdmem.past.messages import CommitNote
+from mdmem.startup.records import replace
+from mdmem.text.document import Document, parse
+from mdmem.workspace import Workspace
+
+
+def _with_iso_day(workspace: Workspace, edit: Remember) -> Remember:
+    """Resolve a future day. Raises: UsageProblem (no day), DateProblem (`ambiguous-date`)."""
+    if edit.until is None or is_iso_day(edit.until):
+        return edit
+    return replace(edit, until=dates.last_day_to_come(workspace, edit.until, "until").isoformat())
+
+
+def _with_entry(workspace: Workspace, edit: Remember) -> Remember:
+    """Raises: FactProblem (`fact-not-found`, `fact-ambiguous`)."""
+    if edit.entry is None:
+        return edit
+    lines = lookup.current_locations(
+        workspace, lookup.locate_fact(workspace, edit.entry, (FileKind.DAILY,))
+    )
+    fact = lookup.meant_location(
+        workspace, lines, edit.entry, lambda fact: f"{verb('remember', 'entry')} {fact}"
+    ).item.fact
+    return replace(
+        edit,
+        entry=fact.id,
+        text=edit.text or fact.text,
+        kind=edit.kind or fact.kind,
+        tags=edit.tags or fact.tags,
+    )
+
+
+def _edit(
+    workspace: Workspace, edit: Remember, path: FilePath, document: Document | None
+) -> EditedText:
+    if document is None:
+        require_create(workspace, edit, path)
+        document = parse("")
+    edit = replace(edit, file=path)
+    similar = fact_editor.similar_items(document, edit)
+    # In a proposal a value replaces another whatever the sources: a person is to decide.
+    needs_foundations = (
+        similar
+        and workspace.contents is None
+        and fact_editor.needs_foundations(
+            edit, similar, foundations.own_foundation(workspace, edit.options)
+        )
+    )
+    item_foundations = (
+        foundations.find_foundations(workspace, path, document, similar, edit.options)
+        if needs_foundations
+        else None
+    )
+    result, fact = fact_editor.remember(
+        document, edit, workspace.now().date(), similar, item_foundations
+    )
+    return EditedText(result=result, fact=fact, foundations=item_foundations)
+
+
+def _complete_note(note: CommitNote, edit: Remember, added: tuple[FactId, ...]) -> CommitNote:
+    return (
+        replace(note, promotes=((FactId(edit.entry), added[-1]),)) if edit.entry and added else note
+    )
+
+
+VERB = Verb(
+    file=lambda workspace, edit: named_file(workspace, edit.file),
+    edit=_edit,
+    new_texts=lambda edit: (edit.key or "", edit.text),
+    appends=lambda edit: False,
+    with_iso_day=_with_iso_day,
+    with_entry=_with_entry,
+    complete_note=_complete_note,
+)

@@ -1,0 +1,425 @@
+"""Checks of git and the repository: settings, locks, objects, hooks, the merge driver, the sync."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from mdmem.folder import config, files, hook_files
+from mdmem.folder.config import Settings
+from mdmem.health import sync_status
+from mdmem.health.inspection import DAY_SECONDS, Finding, Inspection, Level
+from mdmem.lookup import dates
+from mdmem.merge import setup as merge_setup
+from mdmem.merge.setup import MergeSetup
+from mdmem.model import SETTINGS_NAME
+from mdmem.model.errors import RepositoryProblem, SyncProblem, WorkspaceProblem
+from mdmem.model.wording import verb
+from mdmem.repo import commit_seconds, locks
+from mdmem.repo.remotes import find_remote
+from mdmem.repo.runner import run
+from mdmem.startup import late
+from mdmem.workspace import adoption
+from mdmem.workspace.sync_state import load_state
+
+_OLDEST_GIT = (2, 36)  # has `core.fsync`, which makes a commit survive a power cut
+_FSCK_SECONDS = 120.0
+_GIT_LOCKS = ("*.lock", "refs/**/*.lock", "objects/*.lock", "objects/info/**/*.lock")
+_MOST_NAMED = 5
+_VERSION = late.pattern(r"(?<!\d)(\d+)\.(\d+)")
+
+
+def check_git(inspection: Inspection) -> Iterator[Finding]:
+    version = inspection.repository.git("--version").decode("utf-8", "replace").strip()
+    match = _VERSION.search(version)
+    if match and (int(match[1]), int(match[2])) < _OLDEST_GIT:
+        oldest = ".".join(map(str, _OLDEST_GIT))
+        yield Finding(
+            check="git",
+            level=Level.WARNING,
+            message=f"{version} cannot make a commit survive a power cut",
+            hint=f"Install git {oldest} or newer.",
+        )
+    else:
+        yield Finding(check="git", level=Level.OK, message=version)
+
+
+def check_settings(inspection: Inspection) -> Iterator[Finding]:
+    root, user_path = (
+        inspection.workspace.root,
+        config.user_settings_path(inspection.workspace.environment),
+    )
+    settings, problems = _usable_settings(inspection)
+    for problem in problems:
+        yield Finding(
+            check="settings", level=Level.ERROR, message=problem.message, hint=problem.hint
+        )
+    present = [
+        str(path)
+        for path in (root / SETTINGS_NAME, user_path)
+        if path is not None and path.exists()
+    ]
+    if not problems:
+        yield Finding(
+            check="settings",
+            level=Level.OK,
+            message=f"from {' and '.join(present)}" if present else "all at their defaults",
+        )
+    for path in settings.extra_paths:
+        if not (root / path).exists():
+            yield Finding(
+                check="settings",
+                level=Level.WARNING,
+                message=f"extra_paths names {path}, which does not exist",
+            )
+    if inspection.workspace.environment.get("MDMEM_NOW"):
+        now = config.now(settings, inspection.workspace.environment).isoformat(timespec="seconds")
+        yield Finding(
+            check="settings",
+            level=Level.NOTE,
+            message=f"MDMEM_NOW is set: {now} is the time that is written",
+        )
+
+
+def _usable_settings(inspection: Inspection) -> tuple[Settings, Sequence[WorkspaceProblem]]:
+    workspace = inspection.workspace
+    return config.load_usable(workspace.root, inspection.repository.root, workspace.environment)
+
+
+def check_identity(inspection: Inspection) -> Iterator[Finding]:
+    settings, problems = _usable_settings(inspection)
+    if problems and not (settings.author or inspection.repository.identity_known()):
+        yield Finding(
+            check="identity",
+            level=Level.NOTE,
+            message="not checked: the settings, which may name an author, cannot be used",
+        )
+        return
+    identity = inspection.workspace.identity()
+    yield Finding(
+        check="identity",
+        level=Level.OK,
+        message=(
+            f"commits are by {identity.name} <{identity.email}> (`author` in mdmem.toml)"
+            if identity
+            else "git has a user name set"
+        ),
+    )
+    author = adoption.main_author(inspection.repository, inspection.workspace.environment)
+    if author is not None:
+        name, address = author
+        yield _unnamed(f"most commits of this memory are by {name} <{address}>", address)
+    own = inspection.workspace.user_addresses
+    for address in sorted(inspection.repository.committing_addresses() - own):
+        if author is None or address != author[1]:
+            yield _unnamed(f"git commits here as {address}", address)
+
+
+def _unnamed(message: str, address: str) -> Finding:
+    named = json.dumps([address], ensure_ascii=False)
+    return Finding(
+        check="identity",
+        level=Level.NOTE,
+        message=f"{message}, who is not you as far as mdmem knows",
+        hint=f"To say who it is, add to your config.toml: me = {named} (you), or agents = {named}.",
+    )
+
+
+def check_repository(inspection: Inspection) -> Iterator[Finding]:
+    repository, branch = inspection.repository, inspection.repository.branch()
+    try:
+        repository.require_ready(inspection.workspace.settings.allow_detached, branch)
+    except RepositoryProblem as problem:
+        if problem.code not in ("repository-busy", "detached-head"):
+            raise
+        yield Finding(
+            check="repository",
+            level=Level.WARNING,
+            message=f"{problem.message}; nothing can be written now",
+            hint=problem.hint,
+        )
+    else:
+        yield Finding(
+            check="repository",
+            level=Level.OK,
+            message=f"on {branch}" if branch else "HEAD is detached, which allow_detached allows",
+        )
+    if repository.head() is None:
+        yield Finding(check="repository", level=Level.NOTE, message="no commits yet")
+    if repository.is_shallow():
+        yield Finding(
+            check="repository",
+            level=Level.NOTE,
+            message="the clone is shallow: older history of memory is missing",
+            hint="git fetch --unshallow",
+        )
+    if repository.head() is not None:
+        yield from _check_dates(inspection)
+
+
+def _check_dates(inspection: Inspection) -> Iterator[Finding]:
+    latest = dates.end_of_today(inspection.workspace)
+    command = ("log", "--topo-order", "--reverse", "--format=%h,%at,%ct,%p")
+    rows = [line.split(",") for line in inspection.repository.git(*command).decode().splitlines()]
+    late, behind, reversed_dates = [], [], []
+    moments: dict[str, int] = {}
+    for name, written, committed, parents in rows:
+        author_time, commit_time = commit_seconds(written), commit_seconds(committed)
+        before = max((moments[each] for each in parents.split() if each in moments), default=None)
+        if commit_time > latest:
+            late.append(name)
+        elif before is not None and commit_time < before - DAY_SECONDS:
+            behind.append(name)
+        elif commit_time < author_time:
+            reversed_dates.append(name)
+        is_wrong = name in late[-1:] or name in behind[-1:]
+        moments[name] = (
+            before if is_wrong and before is not None else min(author_time, commit_time, latest)
+        )
+    for names, message in (
+        (late, "dated after today: the date does not count"),
+        (behind, "dated more than a day before the commit before: that one's date counts"),
+        (reversed_dates, "dated after they were committed: that time counts"),
+    ):
+        if names:
+            more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
+            listed = f"{', '.join(names[:_MOST_NAMED])}{more}"
+            yield Finding(check="repository", level=Level.NOTE, message=f"{listed}: {message}")
+
+
+def check_locks(inspection: Inspection) -> Iterator[Finding]:
+    repository = inspection.repository
+    folders = (repository.root, repository.git_dir, repository.common_dir)
+    git_locks = sorted(
+        {lock for folder in folders[1:] for pattern in _GIT_LOCKS for lock in folder.glob(pattern)}
+    )
+    for lock in git_locks:
+        yield from _check_git_lock(inspection, lock, folders)
+    if not git_locks:
+        yield Finding(check="locks", level=Level.OK, message="no stale git locks")
+    for lock in sorted(inspection.workspace.state.glob("*lock")):
+        if files.is_locked(lock):
+            holder = locks.holder(lock)
+            who = f"process {holder.process}, for {_age(holder.seconds)}" if holder else "a process"
+            yield Finding(
+                check="locks",
+                level=Level.NOTE,
+                message=f"mdmem is at work: {who} ({lock.name})",
+            )
+
+
+def _check_git_lock(
+    inspection: Inspection, lock: Path, folders: tuple[Path, ...]
+) -> Iterator[Finding]:
+    try:
+        age = _age(time.time() - lock.stat().st_mtime)
+    except FileNotFoundError:  # released meanwhile
+        return
+    if not locks.is_stale(lock, folders):
+        yield Finding(
+            check="locks",
+            level=Level.WARNING,
+            message=f"git's {lock} is {age} old, and may be in use",
+            hint="If it stays, and no git is at work here, remove it.",
+        )
+        return
+    fixed = inspection.fix and _remove_lock(inspection, lock, folders)
+    yield Finding(
+        check="locks",
+        level=Level.WARNING,
+        message=(
+            f"git's {lock} was left {age} ago by a process that is"
+            f" gone{'; it is removed' if fixed else ''}"
+        ),
+        fixed=fixed,
+        hint="" if fixed else f"To remove it: {verb('doctor', 'fix')}",
+    )
+
+
+def _remove_lock(inspection: Inspection, lock: Path, folders: tuple[Path, ...]) -> bool:
+    # returns False if it is no longer stale or another mdmem is running
+    with inspection.locked():
+        stale = locks.is_stale(lock, folders)
+        if stale:
+            lock.unlink()
+        return stale
+
+
+def _age(seconds: float) -> str:
+    for unit, size in (("days", DAY_SECONDS), ("hours", 3600), ("minutes", 60)):
+        if seconds >= 2 * size:
+            return f"{int(seconds / size)} {unit}"
+    return f"{max(int(seconds), 0)} s"
+
+
+def check_fsck(inspection: Inspection) -> Iterator[Finding]:
+    try:
+        result = run(
+            inspection.workspace.root,
+            ["fsck", "--connectivity-only", "--no-dangling", "--no-progress"],
+            seconds=_FSCK_SECONDS,
+        )
+    except RepositoryProblem as problem:
+        if problem.code != "git-timeout":
+            raise
+        yield Finding(
+            check="fsck",
+            level=Level.NOTE,
+            message=f"not done within {_FSCK_SECONDS:g} seconds",
+            hint="To check without a time limit: git fsck",
+        )
+        return
+    if result.status:
+        errors = "; ".join(
+            [
+                *result.output.decode("utf-8", "replace").splitlines(),
+                *result.error_text.splitlines(),
+            ][:3]
+        )
+        yield Finding(
+            check="fsck",
+            level=Level.ERROR,
+            message=f"the repository is damaged: {errors}",
+            hint="For details: git fsck. Another clone may have what is missing.",
+        )
+    else:
+        yield Finding(check="fsck", level=Level.OK, message="no missing objects")
+
+
+def check_hooks(inspection: Inspection) -> Iterator[Finding]:
+    folder, configured = (
+        inspection.repository.hooks_dir,
+        inspection.repository.setting("core.hooksPath"),
+    )
+    not_installed = ", ".join(
+        f"{name} is {state}"
+        for name, state in hook_files.hook_states(folder).items()
+        if state != "installed"
+    )
+    if not not_installed:
+        yield Finding(check="hooks", level=Level.OK, message="all are installed")
+    elif configured is not None:
+        yield Finding(
+            check="hooks",
+            level=Level.WARNING,
+            message=f"core.hooksPath is set ({configured}), and there {not_installed}",
+            hint=f"To see the lines to add there: {verb('hooks install')}",
+        )
+    elif inspection.fix:
+        yield from _install_hooks(folder, not_installed)
+    else:
+        yield Finding(
+            check="hooks",
+            level=Level.WARNING,
+            message=not_installed,
+            hint=(
+                f"To install them: {verb('hooks install')}"
+                " (an existing hook is kept and runs first)"
+            ),
+        )
+
+
+def _install_hooks(folder: Path, not_installed: str) -> Iterator[Finding]:
+    try:
+        hook_files.install(folder, sys.executable)
+    except RepositoryProblem as problem:
+        yield Finding(
+            check="hooks", level=Level.WARNING, message=problem.message, hint=problem.hint
+        )
+    else:
+        yield Finding(
+            check="hooks", level=Level.WARNING, message=f"installed ({not_installed})", fixed=True
+        )
+
+
+def check_sync(inspection: Inspection) -> Iterator[Finding]:
+    workspace = inspection.workspace
+    if workspace.settings.sync == "auto":
+        branch, named = workspace.repository.branch() or "", workspace.settings.sync_remote
+        try:
+            find_remote(workspace.repository, branch, 1, named)
+        except SyncProblem as problem:
+            yield Finding(
+                check="sync",
+                level=Level.WARNING,
+                message=f'sync = "auto", and {problem.message}',
+                hint=problem.hint,
+            )
+    state = load_state(workspace)
+    if state is None:
+        return
+    yield Finding(
+        check="sync",
+        level=Level.WARNING if state.error else Level.OK,
+        message=sync_status.describe(workspace, state),
+        hint=f"To try again: {verb('sync')}" if state.error else "",
+    )
+    for note in sync_status.notes(workspace, state):
+        yield Finding(check="sync", level=Level.NOTE, message=note)
+
+
+_MOST_ATTRIBUTES = 3
+_MISSING, _BROKEN = "merge-driver-missing", "merge-driver-broken"
+
+
+def check_merge_driver(inspection: Inspection) -> Iterator[Finding]:
+    """A merge driver that is missing or does not run: git then silently merges by lines."""
+    setup = merge_setup.inspect(inspection.workspace)
+    if setup.state != "installed":
+        yield _fixed_driver(inspection, setup) if inspection.fix else _driver_problem(setup)
+        return
+    yield Finding(
+        check="merge-driver", level=Level.OK, message="memory files are merged by section and fact"
+    )
+    if setup.elsewhere:
+        named = ", ".join(f"{path} ({value})" for path, value in setup.elsewhere[:_MOST_ATTRIBUTES])
+        more = (
+            f" and {len(setup.elsewhere) - _MOST_ATTRIBUTES} more"
+            if len(setup.elsewhere) > _MOST_ATTRIBUTES
+            else ""
+        )
+        yield Finding(
+            check="merge-driver",
+            level=Level.NOTE,
+            message=f"other attributes control how these are merged: {named}{more}",
+        )
+
+
+def _fixed_driver(inspection: Inspection, setup: MergeSetup) -> Finding:
+    with inspection.locked():
+        merge_setup.install(inspection.workspace, sys.executable)
+    problem = _driver_problem(setup)
+    return Finding(
+        check=problem.check,
+        level=problem.level,
+        message=f"installed ({problem.message})",
+        fixed=True,
+    )
+
+
+def _driver_problem(setup: MergeSetup) -> Finding:
+    if setup.command is None and setup.named:
+        message = (
+            "attributes name the driver mdmem, which git's settings here do not define: git"
+            " silently merges memory by lines"
+        )
+    elif setup.command is None:
+        message = (
+            "git merges memory by lines: two branches that both log on the same day will conflict"
+        )
+    elif not setup.works:
+        message = f"the merge driver is gone, fails, or is not mdmem: {setup.command}"
+    else:
+        message = (
+            "no attributes name the merge driver for some memory files: git merges these by lines"
+        )
+    broken = setup.command is not None and not setup.works
+    return Finding(
+        check=_BROKEN if broken else _MISSING,
+        level=Level.WARNING,
+        message=message,
+        hint=f"To install it: {verb('doctor', 'fix')}",
+    )

@@ -1,0 +1,1 @@
+"""The index: entries of documents, queries and ranking, and how it is brought up to date."""

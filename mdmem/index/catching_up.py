@@ -1,0 +1,438 @@
+"""Compare the index with HEAD and the files on disk, and bring it up to date."""
+
+from __future__ import annotations
+
+import gc
+import hashlib
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from typing import TYPE_CHECKING
+
+from mdmem.folder import files
+from mdmem.folder.budget import LEFT_OUT
+from mdmem.folder.files import INDEX_LOCK, QUEUE_LOCK
+from mdmem.index import background, unindexed
+from mdmem.index.engine import BrokenIndex
+from mdmem.index.indexer import KeptIndex, SearchIndex
+from mdmem.index.snapshot import (
+    EMPTY_SNAPSHOT,
+    INDEX_NAME,
+    Snapshot,
+    is_long,
+    stamp_text,
+    stamps_digest,
+)
+from mdmem.model import CommitId
+from mdmem.model.errors import RepositoryProblem, StorageProblem
+from mdmem.model.searches import BuildProgress
+from mdmem.past import discard_trail, fresh_trail
+from mdmem.repo import commits, git_files
+from mdmem.startup.records import dataclass, field, replace
+from mdmem.workspace import Progress, Say, Workspace
+
+if TYPE_CHECKING:
+    from mdmem.past.table import Trail
+
+
+_ROUNDS = 3
+_LOOK_SECONDS = 0.1
+_MAX_NAMED = 3
+_PROGRESS_NAME = "index-progress"
+"""Tells other processes how many files an index has that is being built from nothing."""
+_PROGRESS_SECONDS = 0.2
+_STARTING_SECONDS = 10.0
+"""The longest wait for a detached process to begin; one second is usual."""
+_BEHIND = (
+    "the index is behind: another process is still updating it, and the newest changes may be"
+    " missing"
+)
+_ONLY_PART = (
+    "the index is behind: another process is building it, newest days first; older entries may be"
+    " missing"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class FreshIndex:
+    """An index to search: `stale` if it could not be updated, with the reason in `notes`.
+
+    `behind` if it has still to be updated, though searches for current entries find everything.
+    `building`: it is stale because another process is still building it. `members`: the workspaces
+    of a pool that it is of, by name; `missing`: those that could not be read.
+    """
+
+    index: SearchIndex
+    commit: CommitId | None
+    stale: bool = False
+    notes: tuple[str, ...] = ()
+    behind: bool = False
+    building: BuildProgress | None = None
+    members: Mapping[str | None, PoolMember] = field(default_factory=dict)
+    missing: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PoolMember:
+    workspace: Workspace
+    index: SearchIndex
+
+
+@dataclass(frozen=True, slots=True)
+class _WorkspaceSurvey:
+    """The workspace now: commit, file stamps (`stamp_text`), digests of settings and stamps."""
+
+    commit: CommitId | None
+    stamps: Mapping[str, str]
+    settings: str
+    digest: str
+
+
+class _LastDigest:
+    """The digest of the files' stamps, which takes longer than to see that none has changed."""
+
+    def __init__(self) -> None:
+        self._last: tuple[Mapping[str, str], str] | None = None
+
+    def of(self, stamps: Mapping[str, str]) -> str:
+        last = self._last
+        if last is None or last[0] != stamps:
+            last = self._last = stamps, stamps_digest(stamps)
+        return last[1]
+
+
+def _settings(workspace: Workspace) -> str:
+    own = workspace.settings
+    settings = repr(
+        (
+            own.extra_paths,
+            own.paths,
+            workspace.daily,
+            own.language,
+            workspace.root.name,
+            workspace.history_borders(),
+            *(sorted(names) for names in workspace.agent_authors),
+        )
+    )
+    return hashlib.sha256(settings.encode("utf-8", "surrogateescape")).hexdigest()[:16]
+
+
+def _overlaid(
+    workspace: Workspace, index: SearchIndex, survey: _WorkspaceSurvey
+) -> SearchIndex | None:
+    """The index with unindexed files laid over it; None if that may be incomplete."""
+    snapshot = index.seen
+    if (
+        snapshot.commit is None
+        or not snapshot.stamps
+        or (snapshot.commit, snapshot.settings) != (survey.commit, survey.settings)
+    ):
+        return None
+    kept = workspace.resources.get(KeptIndex)
+    with kept.lock:
+        if (
+            kept.overlaid is not None
+            and kept.overlaid[0] is index
+            and kept.overlaid[1] == survey.digest
+        ):
+            return kept.overlaid[2]
+        now = time.time_ns()
+        changed, removed = snapshot.changed_paths(survey.stamps)
+        try:
+            overlaid = unindexed.overlay_unindexed(workspace, index, changed, removed)
+        except BrokenIndex:
+            return None  # an update builds it from scratch
+        settled = all(
+            int(time_ns) < now - files.RACY_NS
+            for path in changed
+            for time_ns in survey.stamps[path].split()[:2]
+        )
+        kept.overlaid = (
+            (index, survey.digest, overlaid) if overlaid is not None and settled else None
+        )
+        return overlaid
+
+
+def _survey(workspace: Workspace) -> _WorkspaceSurvey:
+    commit = workspace.repository.head()
+    stamps = workspace.memory_paths(stamp_text)
+    digest = workspace.resources.get(_LastDigest).of(stamps)
+    return _WorkspaceSurvey(commit, stamps, _settings(workspace), digest)
+
+
+def _has_seen(index: SearchIndex, survey: _WorkspaceSurvey) -> bool:
+    return _snapshot_key(index.seen) == (survey.commit, survey.settings, survey.digest)
+
+
+def _snapshot_key(seen: Snapshot) -> tuple[CommitId | None, str, str]:
+    """A short form of a snapshot, equal only for equal workspaces."""
+    return seen.commit, seen.settings, seen.stamps
+
+
+def _opened(workspace: Workspace, from_scratch: bool = False) -> SearchIndex:
+    """The index for an update; an empty one where it is a part or of no use."""
+    folder, language = workspace.state / INDEX_NAME, workspace.settings.language
+    index = None if from_scratch else SearchIndex.open(folder, language)
+    return (
+        index
+        if index is not None and not index.seen.is_part
+        else SearchIndex.create(folder, language)
+    )
+
+
+def index_and_stamps(workspace: Workspace) -> tuple[SearchIndex, bool, Mapping[str, str]]:
+    """The index as it is, True if it has seen everything that is there, and what is there.
+
+    What is there: the files' stamps (`stamp_text`) by path.
+    """
+    index, survey = index_unchecked(workspace), _survey(workspace)
+    return index, _has_seen(index, survey), survey.stamps
+
+
+def index_as_is(workspace: Workspace) -> tuple[SearchIndex, bool]:
+    return index_and_stamps(workspace)[:2]
+
+
+def index_unchecked(workspace: Workspace) -> SearchIndex:
+    folder, language = workspace.state / INDEX_NAME, workspace.settings.language
+    return workspace.resources.get(KeptIndex).index(folder, language)
+
+
+def fresh_index(
+    workspace: Workspace,
+    say: Say,
+    progress: Progress | None = None,
+    full: bool = False,
+    current: bool = False,
+    in_part: bool = False,
+) -> FreshIndex:
+    """The index, brought up to date first, or (`full`) rebuilt; waits for another updater.
+
+    If only `current` entries are to be searched, a few files saved by hand are laid over it
+    instead. An index that takes long to build is built by another process for a caller that takes
+    it `in_part`, who gets the newest days as soon as they are there.
+    """
+    fresh = _fresh_index(workspace, say, progress, full, current, in_part)
+    left_out = fresh.index.seen.left_out
+    notes = [f"{path} is left out: {LEFT_OUT}" for path in left_out[:_MAX_NAMED]]
+    if len(left_out) > _MAX_NAMED:
+        notes.append(f"{len(left_out) - _MAX_NAMED} more files are left out (see status)")
+    if workspace.settings_note:
+        notes.append(workspace.settings_note)
+    return replace(fresh, notes=(*fresh.notes, *notes)) if notes else fresh
+
+
+def _fresh_index(
+    workspace: Workspace,
+    say: Say,
+    progress: Progress | None,
+    full: bool,
+    current: bool,
+    in_part: bool,
+) -> FreshIndex:
+    try:
+        index = _opened(workspace, from_scratch=True) if full else index_unchecked(workspace)
+        survey = _survey(workspace)
+        if _has_seen(index, survey):
+            return FreshIndex(index=index, commit=survey.commit)
+        if current and (overlaid := _overlaid(workspace, index, survey)):
+            return FreshIndex(index=overlaid, commit=survey.commit, behind=True)
+        workspace.ensure_state()
+        takes_part = in_part and index.seen.commit is None
+        if takes_part and is_long(survey.stamps.values()):
+            _start_build(workspace)
+        with _update_lock(workspace, say, takes_part):
+            return _bring_up_to_date(workspace, full, progress, (index.seen, survey))
+    except RepositoryProblem as problem:
+        if problem.code != "busy":
+            raise
+        now = index_unchecked(workspace)
+        is_built = not (now.seen.is_part or now.seen == EMPTY_SNAPSHOT)
+        return FreshIndex(
+            index=now,
+            commit=now.seen.commit,
+            stale=True,
+            notes=(_BEHIND,) if is_built else (_ONLY_PART,) if now.seen.is_part else (),
+            building=None if is_built else _recorded_progress(workspace, len(survey.stamps)),
+        )
+    except (OSError, StorageProblem) as problem:
+        reason = (
+            problem.message
+            if isinstance(problem, StorageProblem)
+            else problem.strerror or str(problem)
+        )
+        return _in_memory(
+            workspace, f"the index cannot be written ({reason}); searched a temporary one"
+        )
+
+
+def _recorded_progress(workspace: Workspace, files_in_all: int) -> BuildProgress:
+    done = git_files.read_bytes(f"{workspace.state}/{_PROGRESS_NAME}")
+    return BuildProgress(int(done or 0), files_in_all)
+
+
+def _recording(workspace: Workspace, progress: Progress | None) -> Progress:
+    recorded = time.monotonic()
+
+    def record(done: int, total: int) -> None:
+        nonlocal recorded
+        if progress:
+            progress(done, total)
+        if time.monotonic() - recorded > _PROGRESS_SECONDS:
+            recorded = time.monotonic()
+            files.write_cache(workspace.state / _PROGRESS_NAME, str(done))
+
+    return record
+
+
+def _start_build(workspace: Workspace) -> None:
+    """Start a detached build, then poll until it has the lock: nothing reports that."""
+    started, ends = background.start_catching_up(workspace), time.monotonic() + _STARTING_SECONDS
+    while (
+        started
+        and started.is_alive()
+        and not files.is_locked(workspace.state / INDEX_LOCK)
+        and time.monotonic() < ends
+    ):
+        time.sleep(_LOOK_SECONDS)
+
+
+@contextmanager
+def _update_lock(workspace: Workspace, say: Say, takes_part: bool) -> Iterator[None]:
+    """Hold the lock; an open index suffices in part. Raises RepositoryProblem (`busy`)."""
+    path, timeout = workspace.state / INDEX_LOCK, workspace.settings.lock_timeout
+    begin, notices = time.monotonic(), [files.NOTICE] if takes_part else []
+    while takes_part and files.is_locked(path):
+        waited = time.monotonic() - begin
+        if index_unchecked(workspace).seen.is_part or waited > timeout:
+            timeout = 0
+            break
+        if waited > files.NOTICE_SECONDS and notices:
+            say(notices.pop())
+        time.sleep(_LOOK_SECONDS)
+    with files.lock(path, timeout, say):
+        yield
+
+
+def rebuild_index(
+    workspace: Workspace, full: bool, say: Say, progress: Progress | None = None
+) -> FreshIndex:
+    """Bring the index up to date, or (`full`) rebuild it together with its trail."""
+    workspace.ensure_state()
+    with files.lock(workspace.state / INDEX_LOCK, workspace.settings.lock_timeout, say):
+        if full:
+            discard_trail(workspace)
+            workspace.forget_history_boundary()
+        return _bring_up_to_date(workspace, full, progress)
+
+
+def _bring_up_to_date(
+    workspace: Workspace,
+    full: bool = False,
+    progress: Progress | None = None,
+    before: tuple[Snapshot, _WorkspaceSurvey] | None = None,
+) -> FreshIndex:
+    """Bring the index up to date; the caller holds the lock.
+
+    `before` are snapshot and survey from before the lock: if the snapshot is the same, files are
+    not looked at twice. Else the old survey would remove what another process has indexed since.
+    """
+    index = _opened(workspace, full)
+    survey = (
+        before[1]
+        if before and _snapshot_key(before[0]) == _snapshot_key(index.seen)
+        else _survey(workspace)
+    )
+    if _has_seen(index, survey):
+        return FreshIndex(index=index, commit=survey.commit)
+    try:
+        index = _update(workspace, index, survey, progress)
+    except BrokenIndex:
+        index = _update(workspace, _opened(workspace, from_scratch=True), survey, progress)
+    return FreshIndex(index=index, commit=index.seen.commit)
+
+
+def _in_memory(workspace: Workspace, note: str) -> FreshIndex:
+    index, survey = SearchIndex.in_memory(workspace.settings.language), _survey(workspace)
+    index = _update(workspace, index, survey, None, stored=False)
+    return FreshIndex(index=index, commit=index.seen.commit, notes=(note,))
+
+
+def _agreed_commit(index: SearchIndex, trail_table: Trail) -> int | None:
+    dropped = trail_table.dropped_commits()
+    numbers = [number - 1 for _, number, _ in dropped]
+    if index.seen.commit is None:
+        return 0
+    if commit := trail_table.commit_with_id(index.seen.commit):
+        numbers.append(commit.number)
+    elif index.seen.commit not in {commit for commit, _, _ in dropped}:
+        return None
+    return min(numbers)
+
+
+def _update(
+    workspace: Workspace,
+    index: SearchIndex,
+    survey: _WorkspaceSurvey,
+    progress: Progress | None,
+    stored: bool = True,
+) -> SearchIndex:
+    """Index what has changed; unless `stored`, the trail keeps what the stored one must remove."""
+    # only where something changed
+    from mdmem.index import changed_files  # noqa: PLC0415
+
+    with ExitStack() as build:
+        is_new = stored and index.seen == EMPTY_SNAPSHOT
+        if is_new:
+            build.callback((workspace.state / _PROGRESS_NAME).unlink, missing_ok=True)
+            (workspace.state / _PROGRESS_NAME).unlink(missing_ok=True)
+            if gc.isenabled():  # it finds few cycles, and takes a tenth of the time
+                gc.disable()
+                build.callback(gc.enable)
+        with fresh_trail(workspace) as trail_table:
+            survey = replace(survey, settings=_settings(workspace))
+            since = _agreed_commit(index, trail_table)
+            if index.seen != EMPTY_SNAPSHOT and (
+                since is None or index.seen.settings != survey.settings
+            ):
+                index, since = _opened(workspace, from_scratch=True), 0
+            changed = changed_files.ChangedFiles(
+                workspace,
+                seen=index.seen,
+                stamps=survey.stamps,
+                trail=trail_table,
+                since=since or 0,
+            )
+            changed.update(
+                index, survey.settings, _recording(workspace, progress) if is_new else progress
+            )
+            if stored and trail_table.dropped_commits():
+                with trail_table.writing():
+                    trail_table.forget_dropped()
+    return index
+
+
+# In the background.
+
+
+def catch_up_workspace(workspace: Workspace) -> bool:
+    """Bring the index up to date, then run git's maintenance; False if another waits to do so.
+
+    It waits for a quiet moment first, so that a burst of writes leads to one catch-up.
+    """
+    workspace.ensure_state()
+    with ExitStack() as queue:
+        try:
+            queue.enter_context(files.lock(workspace.state / QUEUE_LOCK, 0))
+        except RepositoryProblem:
+            return False
+        background.wait_until_quiet(workspace.state)  # each write has its record in there
+        with files.lock(workspace.state / INDEX_LOCK, workspace.settings.lock_timeout):
+            queue.close()
+            for _ in range(_ROUNDS):
+                _bring_up_to_date(workspace)
+                if index_as_is(workspace)[1]:
+                    break
+    if workspace.is_adopted:  # a setting there names a program
+        commits.maintain(workspace.repository)
+    return True

@@ -1,0 +1,270 @@
+"""The words of an entry as indexed: of its text, headings, file name and front matter. Pure.
+
+At the end, the text of an entry as a model of vectors is to see it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from functools import lru_cache
+from hashlib import blake2b
+from operator import eq
+from pathlib import Path
+
+from mdmem.folder.layout import day_of
+from mdmem.index import ranking
+from mdmem.model import FilePath, SectionPath
+from mdmem.model.trail import Entry
+from mdmem.startup import late
+from mdmem.startup.records import dataclass
+from mdmem.text.entries import ABOUT_JOINT, shown_text
+from mdmem.text.terms import (
+    SplitText,
+    as_indexed,
+    grams,
+    indexed_words,
+    lowered,
+    pairs,
+    split_scripts,
+    stemmed,
+    terms,
+)
+from mdmem.text.word_forms import languages_of_file
+
+MAX_NEIGHBOUR_CHARS = 1000
+"""A long neighbour would drown the entry, and cost five times its size."""
+
+_DAY_NAME = late.pattern(r"^\d{4}-\d{2}-\d{2}-?")
+_KEPT = 4096
+_FILES_KEPT = 64
+_MAX_OWN_CHARS = 4 * MAX_NEIGHBOUR_CHARS
+"""Maximum characters of extra copies: a long entry outweighs its neighbours by itself."""
+_MANY = -1
+
+
+@dataclass(frozen=True, slots=True)
+class OwnWords:
+    """`beside`: the words as added to neighbours; `runs`: those in scripts without spaces."""
+
+    words: list[str]
+    indexed: str
+    beside: str
+    runs: tuple[str, ...]
+    language: str
+
+
+@dataclass(frozen=True, slots=True)
+class HeadingWords:
+    indexed: str
+    runs: tuple[str, ...]
+
+
+def words_of_file(entries: Sequence[Entry], usual_language: str) -> list[OwnWords]:
+    texts = [split_scripts(shown_text(entry)) for entry in entries]
+    words = [lowered(text.spaced) for text in texts]
+    languages = languages_of_file(words, usual_language)
+    return list(map(_own_words, texts, words, languages))
+
+
+def words_of_text(text: str, language: str) -> OwnWords:
+    scripts = split_scripts(text)
+    return _own_words(scripts, lowered(scripts.spaced), language)
+
+
+def _own_words(text: SplitText, lowered_words: Sequence[str], language: str) -> OwnWords:
+    spaced = text.spaced
+    words = as_indexed(spaced, lowered_words)
+    indexed = stemmed(words, language)
+    beside = (
+        indexed
+        if len(spaced) <= MAX_NEIGHBOUR_CHARS
+        else stemmed(indexed_words(spaced[:MAX_NEIGHBOUR_CHARS]), language)
+    )
+    return OwnWords(words=words, indexed=indexed, beside=beside, runs=text.runs, language=language)
+
+
+_kept_words_of_text = lru_cache(maxsize=_KEPT)(words_of_text)
+"""Cached, since the hits of a search are often those of the search before."""
+
+
+@lru_cache(maxsize=_KEPT)
+def heading_words(path: FilePath, section: SectionPath, language: str) -> HeadingWords:
+    scripts = split_scripts(" ".join((*section, _names(path))))
+    return HeadingWords(terms(scripts.spaced, language), scripts.runs)
+
+
+def with_about(above: HeadingWords, about: str, language: str) -> HeadingWords:
+    if not about:
+        return above
+    scripts = split_scripts(about)
+    return HeadingWords(
+        f"{above.indexed} {terms(scripts.spaced, language)}", (*above.runs, *scripts.runs)
+    )
+
+
+@lru_cache(maxsize=_FILES_KEPT)
+def _names(path: str) -> str:
+    whole = Path(path)
+    parts = (*whole.parent.parts, whole.stem)
+    plain = (_DAY_NAME.sub("", part) if day_of(path) else part for part in parts)
+    return " ".join(part for part in plain if part.casefold() != "memory")
+
+
+def words_held(
+    entry: Entry, about: str, terms_of_fields: Mapping[str, Mapping[str, str]], language: str
+) -> tuple[AbstractSet[str], AbstractSet[str]]:
+    """The words of `query.own_terms` in an entry's text; those in its headings, file name or front
+    matter.
+    """
+    own = _kept_words_of_text(shown_text(entry), language)
+    above = with_about(heading_words(entry.path, entry.section, language), about, language)
+    pairs = terms_of_fields["grams"]
+    in_text = _behind(terms_of_fields["text"], own.indexed.split()) | (
+        _behind(pairs, grams(own.runs)) if pairs else set()
+    )
+    return in_text, _behind_heading(terms_of_fields["heading"], above)
+
+
+def about_held(about: str, heading_terms: Mapping[str, str], language: str) -> str:
+    parts = about.split(ABOUT_JOINT)
+    return ABOUT_JOINT.join(
+        part
+        for part in parts
+        if _behind_heading(heading_terms, with_about(HeadingWords("", ()), part, language))
+    )
+
+
+def _behind_heading(query_words: Mapping[str, str], above: HeadingWords) -> set[str]:
+    return _behind(query_words, [*above.indexed.split(), *grams(above.runs)])
+
+
+def _behind(query_words: Mapping[str, str], held: Iterable[str]) -> set[str]:
+    return {query_words[term] for term in query_words.keys() & held}
+
+
+class Surroundings:
+    """The words around each entry of a file, in its order; a daily log is one place."""
+
+    def __init__(
+        self,
+        sections: Sequence[SectionPath],
+        own: Sequence[OwnWords],
+        is_log: bool,
+        is_dialogue: bool,
+    ) -> None:
+        self._places = [()] * len(sections) if is_log else sections
+        self._own = own
+        self._beside = [words.beside for words in own]
+        least = ranking.DIALOGUE_COPIES if is_dialogue else ranking.LEAST_COPIES
+        self._usual_copies = {
+            place: max(least, round(size / ranking.ENTRIES_A_COPY))
+            for place, size in Counter(self._places).items()
+            if size <= ranking.LONGEST_PLACE
+        }
+        if self._usual_copies and not is_dialogue and not _are_related(self._places, own):
+            self._usual_copies.clear()
+        self.has_pairs = any(words.runs for words in own)
+
+    def words(self, position: int) -> str:
+        own, beside = self._own[position].indexed, self._beside
+        return " ".join(
+            [own] * self._copies(position, len(own))
+            + [beside[near] for near in self._near(position)]
+        )
+
+    def character_pairs(self, position: int) -> str:
+        """The same in scripts without spaces; empty where there are none."""
+        own = _pairs_of(self._own[position].runs)
+        neighbours = [
+            _pairs_of(self._own[near].runs)[:MAX_NEIGHBOUR_CHARS] for near in self._near(position)
+        ]
+        return " ".join(
+            " ".join(part) for part in [own] * self._copies(position, len(own)) + neighbours if part
+        )
+
+    def is_near(self, position: int, other: int) -> bool:
+        return (
+            0 <= other < len(self._places)
+            and abs(other - position) <= ranking.REACH
+            and self._places[other] == self._places[position]
+        )
+
+    def _near(self, position: int) -> list[int]:
+        places, place = self._places, self._places[position]
+        if place not in self._usual_copies:
+            return []
+        first = max(0, position - ranking.REACH)
+        return [
+            other
+            for other, at in enumerate(places[first : position + ranking.REACH + 1], first)
+            if at == place and other != position
+        ]
+
+    def _copies(self, position: int, length: int) -> int:
+        copies = self._usual_copies.get(self._places[position], ranking.ALONE_COPIES)
+        return (
+            copies
+            if copies * length <= _MAX_OWN_CHARS
+            else max(ranking.DIALOGUE_COPIES, _MAX_OWN_CHARS // length)
+        )
+
+
+def _are_related(places: Sequence[SectionPath], own: Sequence[OwnWords]) -> bool:
+    """False if entries beside each other share no more rare words than any two of a file.
+
+    Rare words are those that exactly two entries hold.
+    """
+    count = len(places)
+    if count < ranking.FEWEST_JUDGED:
+        return True
+    first, second = dict[str, int](), dict[str, int]()
+    for position, words in enumerate(own):
+        for word in {*words.words, *_pairs_of(words.runs)}:
+            if first.setdefault(word, position) != position:
+                second[word] = _MANY if word in second else position
+    sharing = {(first[word], other) for word, other in second.items() if other != _MANY}
+    beside = sum(
+        other - one <= ranking.REACH and places[one] == places[other] for one, other in sharing
+    )
+    near = sum(sum(map(eq, places, places[step:])) for step in range(1, ranking.REACH + 1))
+    by_chance = len(sharing) * near / (count * (count - 1) / 2)
+    return beside >= by_chance + ranking.CERTAINTY * math.sqrt(by_chance + 1)
+
+
+@lru_cache(maxsize=64)
+def _pairs_of(runs: tuple[str, ...]) -> list[str]:
+    return [pair for run in runs for pair in pairs(run)]
+
+
+# Passages.
+
+_HEADING_CHARS = 240
+_MOST_CHARS = 2000
+_SHORT_CHARS = 80
+"""A log entry below this is often an answer, and says little without the entry before it."""
+_KEY_BYTES = 8
+
+
+def passage_entries(entries: Sequence[Entry], position: int, is_log: bool) -> Sequence[Entry]:
+    """The entries whose text is in a passage: one of a file's, and the one before it, if needed."""
+    needs_other = is_log and position > 0 and len(entries[position].text) < _SHORT_CHARS
+    return entries[position - needs_other : position + 1]
+
+
+def passage(entries: Sequence[Entry], clean: Callable[[str], str] = str) -> str:
+    """The text of `passage_entries`, below the headings of the last one.
+
+    `clean` takes out what is not to be sent, before a cut can hide it.
+    """
+    headings = clean(" > ".join(entries[-1].section))[:_HEADING_CHARS]
+    texts = filter(None, (headings, *(entry.text for entry in entries)))
+    return clean("\n".join(texts))[:_MOST_CHARS]
+
+
+def passage_key(text: str) -> int:
+    """A hash of 63 bits of a passage, as a number above 0."""
+    digest = blake2b(text.encode("utf-8", "surrogatepass"), digest_size=_KEY_BYTES).digest()
+    return int.from_bytes(digest, "big") >> 1 or 1

@@ -1,0 +1,462 @@
+"""An entry as a document of the index: fields, labels and the stored row.
+
+Changes here or in `terms` raise `snapshot.INDEX_VERSION`, which rebuilds the index.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import date
+from functools import cache, lru_cache
+from json.encoder import encode_basestring as _quoted
+from pathlib import Path
+from typing import Any
+
+from tantivy import Document, Index, Schema, SchemaBuilder, TextAnalyzerBuilder, Tokenizer
+
+from mdmem.folder import files
+from mdmem.index import ranking
+from mdmem.index.cues import asking_sentences, entry_cues, is_dialogue
+from mdmem.index.engine import call_writer
+from mdmem.index.entry_words import (
+    MAX_NEIGHBOUR_CHARS,
+    HeadingWords,
+    Surroundings,
+    heading_words,
+    passage,
+    passage_entries,
+    passage_key,
+    with_about,
+    words_of_file,
+)
+from mdmem.index.labels import (
+    CONTRADICTED_LABEL,
+    COPIED_LABEL,
+    MOVED_LABEL,
+    PAST_LABEL,
+    as_label,
+    copies_number,
+    counted_tags,
+    entry_labels,
+    fact_label,
+    file_label,
+    origin_labels,
+    place_labels,
+)
+from mdmem.model import CommitId, FactId, FileKind, FilePath, SectionPath, Source, Status
+from mdmem.model.trail import Entry, Origin, plain_first_line
+from mdmem.startup.records import dataclass, field, replace
+from mdmem.text.terms import grams, indexed_words, split_scripts, stemmed
+from mdmem.text.word_forms import ENGLISH, most_used
+
+TERMS = "terms"
+LANGUAGE = "language"
+"""The field of the language of an entry that is not in English."""
+_FIELDS = ("text", "around", "asked", "heading", "grams", "grams_around")
+LENGTHS = {name: f"{name}_length" for name in _FIELDS}
+"""Fields with the number of terms in each field; absent where there are none."""
+_NUMBERS = ("day", "logged", "time", "until", "begun", "ended", "last", "cues", "fact")
+NEVER = 2**62
+"""Greater than every commit: when uncommitted text is live."""
+_LAST_DAY = date.max.toordinal()
+
+_KINDS = {kind.value: kind for kind in FileKind}
+_NOTHING_MORE: tuple[Any, ...] = (None, None, (), None, None)
+_KEPT = 4096
+_as_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+"""Kept: `json.dumps` with options makes an encoder per call, which takes longer than the call."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lifetime:
+    """The time during which an entry is part of memory.
+
+    - `begun`: the commit from which on it is live, or counts again; None while uncommitted.
+    - `ended`: the commit from which on it is no longer current.
+    - `status`: CURRENT, SUPERSEDED or REMOVED; the search judges expiry.
+    - `weaker`: it contradicts a better founded entry.
+    - `is_live`: in the file on disk; if not, it counts as removed unless `status` says more.
+    - `moved`: it continues as another row, and is found only for its own time.
+    - `promoted`: the curated fact that counts instead.
+    """
+
+    begun: int | None = None
+    ended: int | None = None
+    status: Status = Status.CURRENT
+    superseded_by: FactId | None = None
+    contradicts: tuple[FactId, ...] = ()
+    weaker: bool = False
+    is_live: bool = True
+    moved: bool = False
+    promoted: FactId | None = None
+
+    @property
+    def is_current(self) -> bool:
+        return self.is_live and self.status is Status.CURRENT and not self.moved
+
+
+@lru_cache(maxsize=_KEPT)
+def live_since(begun: int | None) -> Lifetime:
+    """The lifetime of most entries; cached, one object per commit."""
+    return Lifetime(begun=begun)
+
+
+@dataclass(frozen=True, slots=True)
+class IndexRow:
+    """An entry with its origin and lifetime, as stored.
+
+    `last` is the last commit with an entry that is not live, and path and lines are of that.
+    `origin` is None while uncommitted; `uncommitted`: (part of) the text is. `about`, of a file's
+    first entry: words of the front matter that name the file. `copied`: other lines may say it too.
+    `language`: that of its text; set when it is indexed.
+    `workspace`: its name in a pool, not stored; None for the one that asks.
+    """
+
+    entry: Entry
+    origin: Origin | None
+    uncommitted: bool
+    kind: FileKind
+    lifetime: Lifetime = field(default_factory=Lifetime)
+    last: CommitId | None = None
+    about: str = ""
+    copied: bool = field(default=False, compare=False)
+    language: str = field(default=ENGLISH, compare=False)
+    workspace: str | None = None
+
+
+@cache
+def schema() -> Schema:
+    """The fields of a document; days are ordinals, times epoch seconds.
+
+    The labels of the origin are a separate field, since they come with the second part of an entry
+    (`lifetime_text`). Documents with one label `path`, or `gone` (the ending commit), are replaced
+    together.
+    """
+    builder = SchemaBuilder()
+    for labels in ("label", "origin"):
+        builder.add_text_field(labels, tokenizer_name=TERMS, index_option="basic")
+    for number in (*_NUMBERS, *LENGTHS.values()):
+        builder.add_integer_field(number, fast=True)
+    builder.add_integer_field("passage", fast=True, indexed=True)
+    builder.add_float_field("confidence", fast=True)
+    builder.add_float_field("factor", fast=True)
+    for name in (*_FIELDS, LANGUAGE):
+        builder.add_text_field(name, tokenizer_name=TERMS, index_option="freq")
+    builder.add_text_field("tagged", tokenizer_name="raw", index_option="basic", fast=True)
+    builder.add_bytes_field("row", stored=True)
+    return builder.build()
+
+
+def prepare(index: Index) -> Index:
+    """Register the analyzer, and reload on request only (no thread watches the folder)."""
+    index.register_tokenizer(TERMS, TextAnalyzerBuilder(Tokenizer.whitespace()).build())
+    index.config_reader("manual")
+    return index
+
+
+def new_documents(folder: Path, fields: Schema) -> Index:
+    """An index without documents in a folder, which is emptied."""
+    if folder.exists():
+        files.remove_tree(folder)
+    files.make_folders(folder, files.PRIVATE_FOLDER)
+    return prepare(call_writer(Index, fields, str(folder)))
+
+
+def open_documents(folder: Path) -> Index:
+    return prepare(Index.open(str(folder)))
+
+
+@dataclass(frozen=True, slots=True)
+class _SectionFields:
+    heading: HeadingWords
+    labels: str
+    dumped: str
+
+
+@lru_cache(maxsize=_KEPT)
+def _section_fields(
+    path: FilePath, day: date | None, section: SectionPath, language: str
+) -> _SectionFields:
+    quoted_day = _quoted(day.isoformat()) if day else "null"
+    titles = f"[{','.join(map(_quoted, section))}]"
+    language_value = "" if language == ENGLISH else f',"{language}"'
+    dumped = f"[[{_quoted(path)},{quoted_day},{titles}{language_value}]"
+    return _SectionFields(
+        heading_words(path, section, language), place_labels(path, section), dumped
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class LifetimeFields:
+    """Fields shared by rows that began and ended together; `origin` is empty if uncommitted."""
+
+    numbers: Mapping[str, float]
+    labels: str
+    origin: str
+    row: bytes
+
+
+@lru_cache(maxsize=_KEPT)
+def lifetime_fields(
+    origin: Origin | None,
+    uncommitted: bool,
+    kind: FileKind,
+    life: Lifetime,
+    last: CommitId | None,
+    copied: bool,
+) -> LifetimeFields:
+    numbers: dict[str, float] = {
+        "begun": NEVER if life.begun is None else life.begun,
+        "last": _LAST_DAY if life.is_current else 0,
+        "factor": ranking.static_factor(kind, origin.confidence if origin else None, life.weaker),
+    }
+    if life.ended is not None:
+        numbers["ended"] = life.ended
+    if origin is not None:
+        numbers |= {"time": origin.time, "confidence": origin.confidence}
+    labels = ("" if life.is_current else f" {PAST_LABEL}") + (
+        f" {MOVED_LABEL}" if life.moved else ""
+    )
+    if life.promoted is not None:
+        labels += f" {fact_label(life.promoted)}"
+        numbers["fact"] = int(life.promoted, 16)
+    if life.contradicts:
+        labels += f" {CONTRADICTED_LABEL}"
+    who = [*(origin_labels(origin) if origin else ()), *([COPIED_LABEL] if copied else ())]
+    return LifetimeFields(
+        numbers, labels, " ".join(who), _dumped_course(origin, uncommitted, kind, life, last)
+    )
+
+
+def in_file_order(rows: Iterable[IndexRow]) -> list[IndexRow]:
+    """Rows sorted by path and line."""
+    return sorted(rows, key=lambda row: (row.entry.path, row.entry.start_line))
+
+
+def as_document(fields: dict[str, Any]) -> Document:
+    return Document.from_dict(fields, schema())
+
+
+def document_fields(
+    path: FilePath, rows: Sequence[IndexRow], language: str, ended_by: CommitId | None = None
+) -> Iterator[dict[str, Any]]:
+    """The field values of the documents of rows of one file.
+
+    `rows`: in file order. `ended_by`: the commit that ended them; None: they are in the file.
+    """
+    if not rows:
+        return
+    owner = as_label("gone", ended_by) if ended_by else file_label(path)
+    shared: object = None
+    for row, fields in zip(rows, _text_fields(path, rows, language, owner), strict=True):
+        own = row.origin, row.uncommitted, row.kind, row.lifetime, row.last, row.copied
+        if own != shared:
+            shared, lifetime = own, lifetime_fields(*own)
+        yield _complete(fields, lifetime)
+
+
+def _complete(fields: dict[str, Any], lifetime: LifetimeFields) -> dict[str, Any]:
+    """The `_text_fields` of a document with those of its lifetime; changed in place."""
+    fields |= lifetime.numbers
+    fields["label"] += lifetime.labels
+    fields["origin"] = lifetime.origin
+    if "until" in fields:
+        fields["last"] = min(fields["last"], fields["until"])
+    fields["row"] = [fields["row"] + lifetime.row]
+    return fields
+
+
+def _text_fields(
+    path: FilePath, rows: Sequence[IndexRow], usual_language: str, owner: str
+) -> Iterator[dict[str, Any]]:
+    """Field values from the text of each entry, for `_complete`; `owner` is their first label."""
+    entries, kind, about = [row.entry for row in rows], rows[0].kind, rows[0].about
+    is_log = kind is FileKind.DAILY
+    words_of_entries = words_of_file(entries, usual_language)
+    cues = [
+        entry_cues(entry, own.words, is_log)
+        for entry, own in zip(entries, words_of_entries, strict=True)
+    ]
+    sections = [entry.section for entry in entries]
+    around = Surroundings(sections, words_of_entries, is_log, is_dialogue(cues))
+    before, section_fields = None, None
+    for position, (entry, own) in enumerate(zip(entries, words_of_entries, strict=True)):
+        place = (entry.day, entry.section, own.language)
+        if section_fields is None or place != before:
+            before, section_fields = place, _section_fields(path, *place)
+            day_number = entry.day.toordinal() if entry.day else ranking.NO_DAY
+        above = with_about(section_fields.heading, about, own.language)
+        fields: dict[str, Any] = {
+            "label": entry_labels(entry, kind, owner, section_fields.labels),
+            "day": day_number,
+            "logged": day_number if is_log else ranking.NO_DAY,
+            "cues": cues[position],
+            "fact": copies_number(entry) if kind is not FileKind.BOOTSTRAP else 0,
+            "text": own.indexed,
+            "text_length": _length(own.indexed),
+            "around": (words_around := f"{around.words(position)} {above.indexed}"),
+            "around_length": _length(words_around),
+            "heading": (
+                words_above := (
+                    " ".join((above.indexed, *grams(above.runs))) if above.runs else above.indexed
+                )
+            ),
+            "heading_length": _length(words_above),
+            "row": _dump(entry, about, section_fields),
+            "passage": passage_key(passage(passage_entries(entries, position, is_log))),
+        }
+        if entry.until is not None:
+            fields["until"] = entry.until.toordinal()
+        if own.language != ENGLISH:
+            fields[LANGUAGE] = own.language
+        if entry.tags:
+            fields["tagged"] = counted_tags(entry.tags)
+        if (
+            question := asking_sentences(entries[position - 1].text[-MAX_NEIGHBOUR_CHARS:])
+        ) and around.is_near(position, position - 1):
+            words_asked = indexed_words(split_scripts(question).spaced)
+            fields["asked"] = stemmed(words_asked, words_of_entries[position - 1].language)
+            fields["asked_length"] = _length(fields["asked"])
+        if own.runs:
+            fields["grams"] = " ".join(grams(own.runs))
+            fields["grams_length"] = _length(fields["grams"])
+        if around.has_pairs and (character_pairs := around.character_pairs(position)):
+            fields["grams_around"] = character_pairs
+            fields["grams_around_length"] = _length(character_pairs)
+        yield fields
+        about = ""
+
+
+def _length(words: str) -> int:
+    """Nearly always one more than the spaces, which are counted in a tenth of the time."""
+    return (
+        len(words.split())
+        if "  " in words or words[:1] in " " or words[-1] == " "
+        else words.count(" ") + 1
+    )
+
+
+def _dump(entry: Entry, about: str, section_fields: _SectionFields) -> bytes:
+    """The beginning of the stored row, a JSON list of section, entry and lifetime parts."""
+    own = (
+        f"{_quoted(entry.fact) if entry.fact else 'null'},{entry.start_line},{entry.end_line},"
+        f"{_quoted(entry.text)}"
+    )
+    until, first_line = entry.until and entry.until.isoformat(), entry.first_line
+    plain = first_line == plain_first_line(entry.text)
+    if not plain or entry.kind or entry.key or entry.tags or until or about:
+        optional = [
+            entry.kind,
+            entry.key,
+            entry.tags,
+            until,
+            None if plain else first_line,
+            *([about] if about else []),
+        ]
+        own += "," + _as_json(optional)[1:-1]
+    return f"{section_fields.dumped},[{own}],".encode("utf-8", "surrogatepass")
+
+
+def _dumped_course(
+    origin: Origin | None, uncommitted: bool, kind: FileKind, life: Lifetime, last: CommitId | None
+) -> bytes:
+    lifetime_values: list[Any] = [
+        life.begun,
+        life.ended,
+        life.status,
+        life.superseded_by,
+        life.contradicts,
+        life.weaker,
+        life.is_live,
+    ]
+    lifetime_values += [life.moved, life.promoted]
+    origin_values = origin and [
+        origin.commit,
+        origin.time,
+        origin.source,
+        origin.confidence,
+        origin.author,
+    ]
+    if origin and origin_values and (origin.cites or origin.claimed_by):
+        origin_values += ["\n".join(origin.cites), origin.attribute, origin.claimed_by]
+    lifetime_values = lifetime_values[:1] if life == live_since(life.begun) else lifetime_values
+    return f"{_as_json([origin_values, uncommitted, kind, lifetime_values, last])}]".encode(
+        "utf-8", "surrogatepass"
+    )
+
+
+def _day(text: str | None) -> date | None:
+    return date.fromisoformat(text) if text else None
+
+
+@lru_cache(maxsize=_KEPT)
+def _origin(
+    commit: str,
+    time: int,
+    source: str,
+    confidence: float,
+    author: str,
+    cites: str = "",
+    attribute: str | None = None,
+    claimed_by: str | None = None,
+) -> Origin:
+    """Cached, since each search makes a dozen."""
+    origin = Origin(
+        commit=CommitId(commit),
+        time=time,
+        source=Source(source),
+        confidence=confidence,
+        author=author,
+        claimed_by=claimed_by,
+    )
+    return replace(origin, cites=tuple(cites.split("\n")), attribute=attribute) if cites else origin
+
+
+def _life(begun: int | None, *rest: Any) -> Lifetime:
+    if not rest:
+        return live_since(begun)
+    stored = dict(zip(Lifetime.__match_args__, (begun, *rest), strict=True))
+    return Lifetime(
+        **stored | {"status": Status(stored["status"]), "contradicts": tuple(stored["contradicts"])}
+    )
+
+
+def parse_row(data: bytes) -> IndexRow:
+    values = json.loads(data.decode("utf-8", "surrogatepass"))
+    (
+        (path, day, section, *language),
+        (fact, start, end, text, *optional),
+        (origin_values, uncommitted, file_kind, lifetime_values, last),
+    ) = values
+    kind, key, tags, until, first_line, *about = optional or _NOTHING_MORE
+    first_line = plain_first_line(text) if first_line is None else first_line
+    entry = Entry(
+        path=FilePath(path),
+        start_line=start,
+        end_line=end,
+        section=tuple(section),
+        day=_day(day),
+        text=text,
+        kind=kind,
+        key=key,
+        tags=tuple(tags),
+        until=_day(until),
+        fact=fact,
+        first_line=first_line,
+    )
+    return IndexRow(
+        entry=entry,
+        origin=_origin(*origin_values) if origin_values else None,
+        uncommitted=uncommitted,
+        kind=_KINDS[file_kind],
+        lifetime=_life(*lifetime_values),
+        last=last,
+        about=about[0] if about else "",
+        language=language[0] if language else ENGLISH,
+    )
+
+
+def main_language(documents: Iterable[dict[str, Any]], usual: str) -> str:
+    """The language of most of some documents' fields; `usual` without any."""
+    return most_used([str(each.get(LANGUAGE, ENGLISH)) for each in documents], usual)

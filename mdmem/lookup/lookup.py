@@ -1,0 +1,607 @@
+"""Find the fact, file or section that a user names, on disk or in the trail.
+
+A fact is named by its text, its key, its id or the beginning of that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from datetime import date, timedelta
+from itertools import islice
+from pathlib import Path
+from posixpath import normpath
+from typing import TYPE_CHECKING
+
+from mdmem.editors import facts as fact_editor
+from mdmem.folder import files, layout
+from mdmem.model import PATH_SEPARATOR, CommitId, FactId, FileKind, FilePath
+from mdmem.model.errors import FactProblem, PathProblem, SectionProblem
+from mdmem.model.reads import SectionView, Show
+from mdmem.model.trail import Mark, Occurrence
+from mdmem.model.wording import field, near_names, one_of, shell_word, verb
+from mdmem.model.writes import Forget
+from mdmem.past import entry_states, fresh_trail
+from mdmem.startup.records import dataclass
+from mdmem.text import fact_names
+from mdmem.text.addresses import find_section, join_path, matching_sections, preamble_remedy
+from mdmem.text.document import (
+    Document,
+    Section,
+    etag,
+    parse_bytes,
+    plain_title,
+    preamble_etag,
+    section_etag,
+    tree_etag,
+)
+from mdmem.text.entries import entries
+from mdmem.text.facts import Item, holds_key, items, may_have_copies, normalise, parse_text
+from mdmem.workspace import Workspace
+
+if TYPE_CHECKING:
+    from mdmem.past.table import Trail
+
+
+_MOST_NAMED = 3
+_MOST_READ = 2000
+
+HintCommand = Callable[[FilePath], str]
+
+
+def memory_file(workspace: Workspace, file: str | None) -> FilePath:
+    """A memory file's path, by default the curated file's; raises PathProblem (`not-memory`)."""
+    if file is None:
+        return workspace.curated
+    path = layout.parse_path(file)
+    if not workspace.kind_of(path).is_memory and files.path_on_disk(workspace.root, path).exists():
+        name = shell_word(path)
+        hint = f"Ask git: git log -p -- {name}; git blame {name}"
+        raise PathProblem("not-memory", f"{path} has no history: it is not a memory file", hint)
+    return path
+
+
+def view_of(
+    path: FilePath, document: Document, request: Show, commit: CommitId | None
+) -> tuple[SectionView, Section | None]:
+    """The part that is asked for, and its section, if it is one; raises SectionProblem."""
+    section = (
+        find_section(
+            document, request.section, request.nth, file=path, remedy=preamble_remedy(document)
+        )
+        if request.section is not None
+        else None
+    )
+    total = len(document.lines)
+    if section is not None:
+        start, body, end = section.start, section.body, section.end
+        own, whole = section_etag(document, section), tree_etag(document, section)
+    else:
+        start = body = document.front if request.preamble else 0
+        end = document.preamble_end if request.preamble else total
+        own, whole = preamble_etag(document), etag(document, 0, total)
+    view = SectionView(
+        path=path,
+        section=section.path if section else (),
+        level=section.level if section else 0,
+        text=document.slice(body, end),
+        etag=own,
+        tree_etag=whole,
+        start_line=start + 1,
+        end_line=max(start + 1, end),
+        commit=commit,
+        uncommitted=False,
+        subsections=tuple(
+            each.path for each in (document.subsections(section) if section else document.sections)
+        ),
+    )
+    return view, section
+
+
+def missing_file(workspace: Workspace, path: str, otherwise: str = "") -> PathProblem:
+    """The failure of a missing file; its hint has the nearest names, else `otherwise` or a list."""
+    paths = workspace.memory_files()
+    near = [each for each in paths if each.casefold() == path.casefold()] or near_names(
+        path, paths, 3
+    )
+    hint = (
+        f"Did you mean {one_of(near)}?"
+        if near
+        else otherwise or f"To list files: {verb('outline')}"
+    )
+    return PathProblem("file-not-found", f"no file {path!r}", hint, near=near)
+
+
+def without_namesake(problem: SectionProblem, word: str, path: FilePath | None) -> SectionProblem:
+    """`section-not-found` for a word that could have named a key or a fact, too."""
+    message = f"no section, key or fact {word[:80]!r}{f' in {path}' if path else ''}"
+    return SectionProblem(problem.code, message, problem.hint, **problem.details)
+
+
+def with_suggestions(
+    workspace: Workspace,
+    problem: SectionProblem,
+    word: str | None,
+    file: str | None,
+    command: HintCommand,
+) -> SectionProblem:
+    """Add to `section-not-found` a hint on what else the word names; other codes are kept.
+
+    `file` is set where no other file is meant; `command` has the command, or the option, with a
+    file in it.
+    """
+    if problem.code != "section-not-found" or not word or not word.strip():
+        return problem
+    named = file_named(workspace, word) if file is None else None
+    with_section, is_key = _holders(workspace, word)
+    sentences = []
+    if with_section and file is None:
+        sentences.append(f"It is in {', '.join(with_section)}: {command(with_section[0])}")
+    elif named:
+        sentences.append(f"It is a file: {command(named)}")
+    if is_key:
+        sentences.append(f"It is a key: {verb('facts', 'key')} {shell_word(word)}")
+    if not sentences:
+        return problem
+    similar = [problem.hint] if problem.details.get("near") else []
+    return SectionProblem(
+        problem.code, problem.message, "; ".join([*sentences, *similar]), **problem.details
+    )
+
+
+def file_named(workspace: Workspace, word: str) -> FilePath | None:
+    """The only memory file of a name, folder and ending optional; or the log of `today`."""
+    days_ago = layout.DAYS_AGO.get(word.strip().casefold())
+    if days_ago is not None:
+        log = workspace.log_path(workspace.now().date() - timedelta(days=days_ago))
+        return log if (workspace.root / log).exists() else None
+    folded = normpath(word).casefold().removesuffix(".md")
+    stems = {
+        path: path.casefold().removesuffix(".md")
+        for path in workspace.memory_files()
+        if not layout.is_outside(path)
+    }
+    whole = [path for path, stem in stems.items() if stem == folded]
+    paths = whole or [path for path, stem in stems.items() if stem.rpartition("/")[2] == folded]
+    return paths[0] if len(paths) == 1 else None
+
+
+def _holders(workspace: Workspace, word: str) -> tuple[list[FilePath], bool]:
+    """The first memory files with such a section, and whether one has it as a key."""
+    name = plain_title(word.rpartition(PATH_SEPARATOR)[2]).casefold()
+    with_section: list[FilePath] = []
+    is_key = False
+    for path, listed in islice(workspace.memory_files().items(), _MOST_READ):
+        try:
+            data = files.read(listed.full_path) or b""
+        except PathProblem:
+            continue
+        if name not in data.decode("utf-8", "replace").casefold() or layout.is_outside(path):
+            continue
+        document = parse_bytes(data)
+        if len(with_section) < _MOST_NAMED and matching_sections(document, word):
+            with_section.append(path)
+        is_key = is_key or any(holds_key(item.fact, word) for item in items(document))
+    return with_section, is_key
+
+
+MEMORY = tuple(kind for kind in FileKind if kind.is_memory)
+EDITABLE = (FileKind.EVERGREEN, FileKind.PROFILE, FileKind.BOOTSTRAP)
+_MOST_NAMED_LOOKUP = 8
+_MOST_SIMILAR = 3
+_QUOTED = 80
+
+Command = Callable[[FactId], str]
+
+
+@dataclass(frozen=True, slots=True)
+class FactLocation:
+    path: FilePath
+    document: Document
+    item: Item
+
+
+# In the files.
+
+
+def locate_fact(
+    workspace: Workspace, reference: str, kinds: tuple[FileKind, ...], keys: bool = False
+) -> list[FactLocation]:
+    """Locations of a fact by text, id or (`keys`) key; raises FactProblem (`fact-ambiguous`)."""
+    documents: dict[FilePath, Document] = {}
+    for path, full_path in _memory_paths(workspace).items():
+        if workspace.kind_of(path) not in kinds:
+            continue
+        try:
+            documents[path] = parse_bytes(read_file(workspace, path, full_path) or b"")
+        except PathProblem:
+            continue
+    locations = [
+        FactLocation(path, document, item)
+        for path, document in documents.items()
+        for item in items(document)
+    ]
+    named = {
+        id(item)
+        for item in fact_names.items_matching([each.item for each in locations], reference, keys)
+    }
+    return [each for each in locations if id(each.item) in named]
+
+
+def locate_in(path: FilePath, document: Document, reference: str) -> list[FactLocation]:
+    return [
+        FactLocation(path, document, item) for item in fact_editor.items_named(document, reference)
+    ]
+
+
+def read_file(workspace: Workspace, path: FilePath, full_path: Path) -> bytes | None:
+    """The bytes of a file, on disk or in the planned commit; None if missing."""
+    return files.read(full_path) if workspace.contents is None else workspace.contents.read(path)
+
+
+def _memory_paths(workspace: Workspace) -> dict[FilePath, Path]:
+    if workspace.contents is not None:
+        return {path: workspace.root / path for path in workspace.contents.paths()}
+    return {path: listed.full_path for path, listed in workspace.memory_files().items()}
+
+
+def require_one_location(
+    workspace: Workspace,
+    locations: Sequence[FactLocation],
+    reference: str,
+    command: Command,
+    hint: str = "",
+) -> FactLocation:
+    """The only one of some locations; `hint` is for one fact in several. Raises FactProblem."""
+    if not locations:
+        raise _not_found(workspace, reference, command)
+    if len(locations) > 1:
+        views = [
+            {
+                "path": each.path,
+                "line": each.item.start + 1,
+                "id": each.item.fact.id,
+                "text": each.item.fact.text,
+            }
+            for each in locations
+        ]
+        by_id = {view["id"]: view for view in reversed(views)}
+        if len(by_id) > 1:
+            message = f"{reference[:_QUOTED]!r} matches {len(by_id)} facts"
+            named = [
+                f'{view["id"]} "{" ".join(str(view["text"]).split())[:_QUOTED]}"'
+                f" ({view['path']}:{view['line']})"
+                for view in reversed(by_id.values())
+            ]
+            hint = f"Give an id: {', '.join(named[:_MOST_NAMED_LOOKUP])}."
+        else:
+            message = f"{reference[:_QUOTED]!r} is in {len(locations)} places"
+            places = [f"{view['path']}:{view['line']}" for view in views[:_MOST_NAMED_LOOKUP]]
+            hint = f"It is in {', '.join(places)}. {hint or _what_separates(locations)}"
+        raise FactProblem("fact-ambiguous", message, hint, facts=views)
+    return locations[0]
+
+
+def _what_separates(locations: Sequence[FactLocation]) -> str:
+    paths = {each.path for each in locations}
+    sections = {each.document.path_at(each.item.start) for each in locations}
+    both = {(each.path, each.document.path_at(each.item.start)) for each in locations}
+    if len(both) < len(locations):
+        return "Remove the copies in one section with an editor."
+    ways = [
+        field(name)
+        for name, places in (("file", paths), ("section", sections))
+        if len(places) == len(locations)
+    ]
+    return f"Give {' or '.join(ways) if ways else ' and '.join((field('file'), field('section')))}."
+
+
+def meant_location(
+    workspace: Workspace,
+    locations: Sequence[FactLocation],
+    reference: str,
+    command: Command,
+    hint: str | None = None,
+) -> FactLocation:
+    """The only curated location, else the newest log copy; raises FactProblem."""
+    in_place = [each for each in locations if workspace.kind_of(each.path) is not FileKind.DAILY]
+    facts = {each.item.fact.id: each.item.fact for each in locations}
+    if (
+        len(facts) == 1
+        and not in_place
+        and (
+            len({each.path for each in locations}) == 1
+            or all(may_have_copies(fact.text, fact.key) for fact in facts.values())
+        )
+    ):
+        return max(
+            locations,
+            key=lambda each: (
+                layout.log_day(each.path, workspace.daily) or date.min,
+                each.path,
+                each.item.start,
+            ),
+        )
+    chosen = in_place if len(facts) == 1 and in_place else locations
+    return require_one_location(
+        workspace, chosen, reference, command, *([] if hint is None else [hint])
+    )
+
+
+def _not_found(workspace: Workspace, reference: str, command: Command) -> FactProblem:
+    """The problem of an unknown name: what became of the fact, or similar facts."""
+    quoted = repr(reference[:_QUOTED])
+    with fresh_trail(workspace) as trail:
+        fact = named_fact(trail, reference)
+        if fact is None:
+            lists = f"To list facts with their ids: {verb('facts')}"
+            hint = (
+                similar_facts_hint(trail, reference, command)
+                or file_hint(workspace, reference)
+                or lists
+            )
+            return FactProblem("fact-not-found", f"no fact {quoted}", hint)
+        current = [each.entry for each in trail.occurrences_of(fact) if _is_current(trail, each)]
+    if current:
+        named = "; ".join(
+            f"{entry.path}: {join_path(entry.section)}" for entry in current[:_MOST_NAMED_LOOKUP]
+        )
+        return FactProblem("fact-not-found", f"no fact {quoted} here", f"It is in {named}.")
+    return FactProblem(
+        "fact-not-found",
+        f"{quoted} is no longer current",
+        f"To see what happened: {verb('history')} {fact}",
+    )
+
+
+def file_hint(workspace: Workspace, word: str) -> str:
+    path = file_named(workspace, word)
+    return f"It is a file. To see its changes: {verb('history')} {shell_word(path)}" if path else ""
+
+
+def file_of_fact(workspace: Workspace, change: Forget) -> FilePath:
+    """The file to forget a fact from; a log only if no other has it. Raises FactProblem."""
+    locations = locations_to_forget(workspace, change, EDITABLE)
+    locations = locations or current_locations(
+        workspace, locations_to_forget(workspace, change, (FileKind.DAILY,))
+    )
+    return meant_location(workspace, locations, change.fact, forget_command).path
+
+
+def forget_command(fact: FactId) -> str:
+    return f"{verb('forget')} {fact}"
+
+
+def locations_to_forget(
+    workspace: Workspace, change: Forget, kinds: tuple[FileKind, ...]
+) -> list[FactLocation]:
+    locations = locate_fact(workspace, change.fact, kinds, keys=True)
+    if change.section is None:
+        return locations
+    return [
+        each
+        for each in locations
+        if each.item in _items_in_section(each.document, change.fact, change.section)
+    ]
+
+
+def _items_in_section(document: Document, fact: str, address: str) -> tuple[Item, ...]:
+    try:
+        return fact_editor.items_named(document, fact, address)
+    except SectionProblem as problem:
+        if problem.code != "section-not-found":
+            raise
+        return ()
+
+
+def _states_at(
+    trail: Trail, locations: Iterable[FactLocation]
+) -> Iterator[tuple[tuple[FilePath, int], entry_states.EntryState]]:
+    """The states of all entries in the files of some locations, by path and line (from 0)."""
+    for path, document in {each.path: each.document for each in locations}.items():
+        in_file = entries(document, path)
+        states, _ = entry_states.match_entries(trail, path, in_file)
+        for entry, state in zip(in_file, states, strict=True):
+            yield (path, entry.start_line - 1), state
+
+
+def marks_at(workspace: Workspace, locations: Sequence[FactLocation]) -> list[Mark | None]:
+    facts = {location.item.fact.id for location in locations}
+    with fresh_trail(workspace) as trail:
+        marked = (
+            each for each in locations if any(mark.fact in facts for mark in trail.marks(each.path))
+        )
+        marks = {place: state.mark for place, state in _states_at(trail, marked)}
+    return [marks.get((each.path, each.item.start)) for each in locations]
+
+
+def current_locations(
+    workspace: Workspace, locations: Sequence[FactLocation]
+) -> list[FactLocation]:
+    return [
+        location
+        for location, mark in zip(locations, marks_at(workspace, locations), strict=True)
+        if mark is None
+    ]
+
+
+def written_by(
+    workspace: Workspace, locations: Sequence[FactLocation], actor: str | None, session: str | None
+) -> list[FactLocation]:
+    with fresh_trail(workspace) as trail:
+        written = {
+            place
+            for place, state in _states_at(trail, locations)
+            if state.occurrence
+            and state.occurrence.origin.actor == actor
+            and state.occurrence.origin.session == session
+        }
+    return [each for each in locations if (each.path, each.item.start) in written]
+
+
+def log_copies(workspace: Workspace, fact: FactId) -> list[FactLocation]:
+    """Copies of a fact in logs, reworded ones too, newest first; raises RepositoryProblem."""
+    with fresh_trail(workspace) as trail:
+        live = (
+            each
+            for each in (*trail.occurrences_of(fact), *trail.promoted_to(fact))
+            if each.ended is None
+        )
+        logs = {
+            (each.entry.path, each.entry.fact)
+            for each in live
+            if workspace.kind_of(each.entry.path) is FileKind.DAILY
+        }
+    documents = {
+        path: parse_bytes(read_file(workspace, path, workspace.root / path) or b"")
+        for path, _ in logs
+    }
+    found = [
+        FactLocation(path, documents[path], item)
+        for path, of in logs
+        for item in items(documents[path])
+        if item.fact.id == of
+    ]
+    found = [
+        each
+        for each in found
+        if may_have_copies(each.item.fact.text, each.item.fact.key) or each.item.fact.id != fact
+    ]
+    return sorted(
+        current_locations(workspace, found),
+        key=lambda each: (each.path, each.item.start),
+        reverse=True,
+    )
+
+
+# In the trail.
+
+
+def named_fact(trail: Trail, name: str, path: FilePath | None = None) -> FactId | None:
+    """The past or present fact with a text, key or id, in this order; raises FactProblem."""
+    return (
+        fact_by_text(trail, name, path)
+        or fact_by_key(trail, name, path)
+        or fact_by_id(trail, name, path)
+    )
+
+
+def current_occurrences(
+    trail: Trail, fact: FactId, path: FilePath | None = None
+) -> list[Occurrence]:
+    """The current occurrences of a fact (in a file), the newest first."""
+    current = [each for each in _occurrences(trail, fact, path) if _is_current(trail, each)]
+    return _in_order(trail, current)[::-1]
+
+
+def _in_order(trail: Trail, occurrences: Sequence[Occurrence]) -> list[Occurrence]:
+    """Oldest first, independent of the order in which commits arrived."""
+    ranks = trail.ranks({each.begun for each in occurrences})
+    return sorted(occurrences, key=lambda each: ranks[each.begun])
+
+
+def fact_by_text(trail: Trail, text: str, path: FilePath | None = None) -> FactId | None:
+    """The past or present fact that a text states (in a file).
+
+    Marker, kind, tags, expiry and final punctuation are optional. Raises FactProblem
+    (`fact-ambiguous`: several differ only in final punctuation).
+    """
+    exact = next(
+        (fact for fact in fact_names.exact_ids(text) if _occurrences(trail, fact, path)), None
+    )
+    if exact is not None:
+        return exact
+    similar = {fact: _occurrences(trail, fact, path) for fact in fact_names.similar_ids(text)}
+    held = {fact: occurrences for fact, occurrences in similar.items() if occurrences}
+    current = [
+        fact
+        for fact, occurrences in held.items()
+        if any(_is_current(trail, each) for each in occurrences)
+    ]
+    candidates = current or list(held)
+    if len(candidates) > 1:
+        named = "; ".join(f"{fact} {held[fact][-1].entry.text}" for fact in candidates)
+        message = (
+            f"{len(candidates)} facts differ from {text[:_QUOTED]!r} in their final punctuation"
+        )
+        raise FactProblem("fact-ambiguous", message, f"Give an id: {named}.", facts=candidates)
+    return next(iter(candidates), None)
+
+
+def _occurrences(trail: Trail, fact: FactId, path: FilePath | None) -> list[Occurrence]:
+    return [each for each in trail.occurrences_of(fact) if path in (None, each.entry.path)]
+
+
+def _is_current(trail: Trail, occurrence: Occurrence) -> bool:
+    return occurrence.ended is None and not trail.marks_of(occurrence.number)
+
+
+def fact_by_id(trail: Trail, reference: str, path: FilePath | None = None) -> FactId | None:
+    """The past or present fact with this id or prefix; raises FactProblem (`fact-ambiguous`)."""
+    prefix = fact_names.id_prefix(reference)
+    ids = trail.ids_with_prefix(prefix) if prefix else ()
+    fact_names.require_unique_id(prefix, ids)
+    return ids[0] if ids and _occurrences(trail, ids[0], path) else None
+
+
+def fact_by_key(trail: Trail, key: str, path: FilePath | None = None) -> FactId | None:
+    """The current fact with a key, else the last one; raises FactProblem (`fact-ambiguous`)."""
+    if "\n" in key or not key.strip():
+        return None
+    candidates = [
+        each
+        for each in trail.occurrences_with_key(key)
+        if path in (None, each.entry.path) and holds_key(parse_text(each.entry.text), key)
+    ]
+    candidates = _in_order(trail, candidates)
+    current = {each.entry.fact: each.entry for each in candidates if _is_current(trail, each)}
+    if len(current) > 1:
+        views = [
+            {
+                "path": each.path,
+                "section": join_path(each.section),
+                "id": each.fact,
+                "text": each.text,
+            }
+            for each in current.values()
+        ]
+        named = "; ".join(
+            f"{view['id']} {' '.join(str(view['text']).split())[:_QUOTED]}"
+            for view in views[:_MOST_NAMED_LOOKUP]
+        )
+        message = f"{len(current)} current facts have the key {key[:_QUOTED]!r}"
+        raise FactProblem("fact-ambiguous", message, f"Give an id: {named}.", facts=views)
+    return next(iter(current), candidates[-1].entry.fact if candidates else None)
+
+
+def with_similar_facts(
+    trail: Trail, problem: SectionProblem, words: str, command: Command, path: FilePath | None
+) -> SectionProblem:
+    hint = similar_facts_hint(trail, words, command, path)
+    if not hint:
+        return problem
+    sections = [problem.hint] if problem.details.get("near") else []
+    return SectionProblem(
+        problem.code, problem.message, "; ".join([*sections, hint]), **problem.details
+    )
+
+
+def similar_facts_hint(
+    trail: Trail, words: str, command: Command, path: FilePath | None = None
+) -> str:
+    """A sentence naming facts with these words, live ones first; of one alone the command."""
+    folded = normalise(words)
+    matches = [
+        each
+        for each in trail.fact_occurrences()
+        if folded and folded in normalise(each.entry.text) and path in (None, each.entry.path)
+    ]
+    texts = {
+        each.entry.fact: each.entry.text
+        for each in sorted(matches, key=lambda each: each.ended is not None)
+    }
+    quoted = {fact: " ".join(text.split())[:_QUOTED] for fact, text in texts.items() if fact}
+    if len(quoted) == 1:
+        ((fact, text),) = quoted.items()
+        return f'Did you mean "{text}"? {command(fact)}'
+    named = [f"{fact} {text}" for fact, text in list(quoted.items())[:_MOST_SIMILAR]]
+    return f"Facts with these words: {'; '.join(named)}" if named else ""

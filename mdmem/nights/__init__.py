@@ -1,0 +1,1 @@
+"""The pipelines: sessions become days' logs (`digest`), days become curated memory (`dream`)."""

@@ -1,0 +1,429 @@
+"""The changes that entries ask for, by id, attribute and likeness: rules alone. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+from mdmem.editors.corrections import correction_likeness
+from mdmem.editors.likeness import CandidateIndex, likeness
+from mdmem.editors.sameness import StatementIndex, have_same_marks
+from mdmem.model import FactId, FilePath, Source
+from mdmem.model.pipelines import SAID_BESIDES, STANDS, STANDS_REWORDED, DreamOp
+from mdmem.nights.dream.candidates import DreamCandidate, LogEntries
+from mdmem.nights.dream.curated import CuratedFact, CuratedMemory, canonical_attribute
+from mdmem.nights.dream.policy import Suggestion, leave, one_for_each, with_author
+from mdmem.nights.dream.wording import DECISION, PlainForm, core, plain_form
+from mdmem.sessions.plain import is_about_a_text
+from mdmem.sessions.sentences import Sentence
+from mdmem.sessions.statements import CORRECTS, FORGET_REQUEST, MANY_VALUED
+from mdmem.startup import late
+from mdmem.startup.records import replace
+from mdmem.text.facts import fact_id, normalise
+from mdmem.text.languages import attribute_named, bare_statement
+
+_RELATED = 0.6
+"""The minimum `likeness` of statements about one thing.
+
+From 0.8 on, with the same names and numbers, they say the same.
+"""
+_AHEAD = 0.2
+_MOST_NAMED = 3
+SAID_ONCE, FORGETS_NOTHING, OF_A_TEXT = (
+    "it was said only once",
+    "it asks to forget something that is not in memory",
+    "it asks for work on a text, whose words may be another's",
+)
+"""Why an entry is left, as far as the rules can tell."""
+_WORD = late.pattern(r"\w+")
+
+
+def judge(
+    candidates: Sequence[DreamCandidate],
+    memory: CuratedMemory,
+    log: LogEntries,
+    is_taken_out: Callable[[DreamCandidate], bool],
+) -> list[Suggestion]:
+    """Suggest a change for each entry (in order of time), and one for each duplicate line.
+
+    `is_taken_out` tells if a person removed what an entry says, after it was said.
+    """
+    judge_of_night = _Judge(memory, log, is_taken_out)
+    current_ids = {id(fact) for fact in memory.facts}
+    return one_for_each(
+        [*judge_of_night.duplicates(), *judge_of_night.all(candidates)],
+        lambda old: id(old) in current_ids,
+    )
+
+
+def _supersedes_safely(candidate: DreamCandidate, old: CuratedFact) -> bool:
+    """True if an entry may replace a fact with the same key unasked.
+
+    Its key has to count, and it has to be newer, and as well founded or better. An agent's claim of
+    the user's word is no foundation.
+    """
+    is_founded = candidate.source.strength >= old.source.strength and not candidate.is_claim
+    return candidate.has_key and is_founded and candidate.said > old.said and old.is_changeable
+
+
+def _key_in_place(old: CuratedFact, attribute: str | None) -> str | None:
+    return old.key if old.key is not None and canonical_attribute(old.key) == attribute else None
+
+
+class _Judge:
+    """Judges entries in turn by memory as it will be once earlier ones are settled."""
+
+    def __init__(
+        self, memory: CuratedMemory, log: LogEntries, is_taken_out: Callable[[DreamCandidate], bool]
+    ) -> None:
+        self._memory = memory
+        self._log = log
+        self._is_taken_out = is_taken_out
+        self._facts: list[CuratedFact | None] = []
+        self._statements = StatementIndex()
+        self._numbers: list[int] = []
+        """The fact's number for each text and, where it has a key, each value."""
+        self._by_words: dict[str, list[int]] = {}
+        self._by_attribute: dict[str, list[int]] = {}
+        self._values = CandidateIndex()
+        self._proposed = StatementIndex()
+        for fact in memory.facts:
+            self._add(fact)
+        self._keys = tuple(dict.fromkeys(filter(None, (fact.key for fact in memory.facts))))
+        self._forms: dict[DreamCandidate, PlainForm] = {}
+
+    def _form(self, candidate: DreamCandidate) -> PlainForm:
+        if candidate not in self._forms:
+            self._forms[candidate] = (
+                PlainForm(candidate.text, candidate.kind)
+                if candidate.sender is not None or subject_to_forget(candidate.text) is not None
+                else plain_form(
+                    candidate.text,
+                    kind=candidate.kind,
+                    day=candidate.day,
+                    attribute=candidate.attribute,
+                    keys=self._keys,
+                )
+            )
+        return self._forms[candidate]
+
+    def _was_removed(self, candidate: DreamCandidate) -> bool:
+        line = self._form(candidate).line
+        return self._is_taken_out(candidate) or self._is_taken_out(
+            replace(candidate, text=line, fact=fact_id(line))
+        )
+
+    def _attribute(self, candidate: DreamCandidate) -> str | None:
+        return canonical_attribute(candidate.attribute or self._form(candidate).key)
+
+    def _add(self, fact: CuratedFact) -> None:
+        for words in (fact.fact, normalise(fact.value)):
+            self._by_words.setdefault(words, []).append(len(self._facts))
+        for text in dict.fromkeys((fact.text, fact.value)):
+            self._statements.add(text)
+            self._numbers.append(len(self._facts))
+        for name in filter(None, {fact.attribute, canonical_attribute(fact.key)}):
+            self._by_attribute.setdefault(name, []).append(len(self._facts))
+        self._values.add(len(self._facts), fact.value)
+        self._facts.append(fact)
+
+    def duplicates(self) -> Iterator[Suggestion]:
+        """Facts that are twice in a file: the weaker or later line goes."""
+        first: dict[tuple[FilePath, FactId], CuratedFact] = {}
+        for fact in self._memory.facts:
+            kept = first.setdefault((fact.path, fact.fact), fact)
+            if kept is not fact and fact.is_changeable and fact.section != kept.section:
+                goes = kept if fact.source.strength > kept.source.strength else fact
+                first[fact.path, fact.fact] = fact if goes is kept else kept
+                why = "it is in this file twice"
+                removal = Suggestion(
+                    op=DreamOp.DELETE,
+                    candidate=None,
+                    why=why,
+                    old=goes,
+                    source=goes.source,
+                    is_sure=True,
+                )
+                self._settle(removal)
+                yield removal
+
+    def all(self, candidates: Sequence[DreamCandidate]) -> Iterator[Suggestion]:
+        older = self._older_values(each for each in candidates if not self._was_removed(each))
+        for candidate in candidates:
+            suggestion = self._settled(candidate)
+            if suggestion is None and candidate in older:
+                suggestion = leave(candidate, f"another {older[candidate]} was said later")
+            if suggestion is None:
+                suggestion = with_author(self._judge(candidate))
+            if suggestion.is_sure:
+                self._settle(suggestion)
+            elif suggestion.op is DreamOp.ADD:
+                self._proposed.add(suggestion.statement)
+            yield suggestion
+
+    def _older_values(self, candidates: Iterable[DreamCandidate]) -> dict[DreamCandidate, str]:
+        newest: dict[str, DreamCandidate] = {}
+        about: dict[DreamCandidate, str] = {}
+        for candidate in candidates:
+            attribute = self._attribute(candidate)
+            if attribute is None or attribute in MANY_VALUED or not candidate.has_key:
+                continue
+            about[candidate] = attribute
+            best = newest.get(attribute)
+            if best is None or (candidate.source.strength, candidate.said, candidate.begun) >= (
+                best.source.strength,
+                best.said,
+                best.begun,
+            ):
+                newest[attribute] = candidate
+        return {
+            each: name
+            for each, name in about.items()
+            if each is not newest[name] and each.said <= newest[name].said
+        }
+
+    def _settled(self, candidate: DreamCandidate) -> Suggestion | None:
+        if subject_to_forget(candidate.text) is None and self._stands(candidate):
+            return leave(candidate, STANDS)
+        if self._was_removed(candidate):
+            return leave(candidate, "a person removed it")
+        return None
+
+    def _stands(self, candidate: DreamCandidate) -> bool:
+        line = self._form(candidate).line
+        numbers = (
+            *self._by_words.get(normalise(candidate.text), ()),
+            *self._by_words.get(candidate.fact, ()),
+            *self._by_words.get(fact_id(line), ()),
+        )
+        if any(self._facts[number] is not None for number in numbers):
+            return True
+        for text in dict.fromkeys((candidate.text, line)):
+            alike = (self._facts[self._numbers[number]] for number in self._statements.find(text))
+            if any(fact is not None for fact in alike):
+                return True
+        return False
+
+    def _settle(self, suggestion: Suggestion) -> None:
+        candidate, old = suggestion.candidate, suggestion.old
+        if old is not None:
+            for number in [number for number, fact in enumerate(self._facts) if fact is old]:
+                self._facts[number] = None
+                self._values.remove(number)
+        if candidate is not None and suggestion.op in (DreamOp.ADD, DreamOp.UPDATE):
+            self._add(_as_curated(suggestion, candidate, old.path if old else self._memory.curated))
+
+    def _judge(self, candidate: DreamCandidate) -> Suggestion:
+        if (subject := subject_to_forget(candidate.text)) is not None:
+            return self._forget(candidate, subject)
+        if candidate.source is not Source.USER_STATED and is_about_a_text(candidate.text):
+            return leave(candidate, OF_A_TEXT)
+        attribute, holders = self._holders(candidate)
+        if attribute is not None and holders:
+            value = _folded_value(self._form(candidate).text)
+            if any(value == _folded_value(self._value(fact, attribute)) for fact in holders):
+                return leave(candidate, STANDS)
+            return self._update_key(candidate, attribute, holders)
+        old = self._corrected(candidate)
+        if old is not None:
+            return self._update(candidate, old, "it corrects a current fact", is_sure=False)
+        alike = self._alike(candidate)
+        if len(alike) == 1:
+            (old,) = alike
+            if not candidate.is_own and have_same_marks(candidate.text, old.value):
+                return leave(candidate, STANDS_REWORDED)
+            why = "it is similar to a current fact, but says something else"
+            return self._update(candidate, old, why, is_sure=False)
+        addition = self._add_new(candidate)
+        if addition.op is DreamOp.ADD and self._corrects_unknown(candidate):
+            named = (alike or self._attributes_named(candidate))[:_MOST_NAMED]
+            facts = "; ".join(" ".join(fact.text.split()) for fact in named)
+            why = f"it may correct: {facts}" if facts else "nothing similar is in memory"
+            return replace(addition, is_sure=False, why=why)
+        return addition
+
+    def _holders(self, candidate: DreamCandidate) -> tuple[str | None, list[CuratedFact]]:
+        named = (
+            canonical_attribute(candidate.attribute),
+            canonical_attribute(self._form(candidate).key),
+        )
+        for attribute in dict.fromkeys(filter(None, named)):
+            about = (self._facts[number] for number in self._by_attribute.get(attribute, ()))
+            if holders := [fact for fact in about if fact is not None]:
+                return attribute, holders
+        return named[0] or named[1], []
+
+    def _value(self, fact: CuratedFact, attribute: str) -> str:
+        """The value of a current fact, which may be a sentence."""
+        if fact.key is not None:
+            return fact.value
+        form = plain_form(fact.text, kind=fact.kind, day=fact.said.date(), attribute=attribute)
+        return form.text
+
+    def _forget(self, candidate: DreamCandidate, subject: str) -> Suggestion:
+        old = self._related(subject)
+        if old is None:
+            return leave(candidate, FORGETS_NOTHING)
+        return replace(leave(candidate, "it asks to forget this"), op=DreamOp.DELETE, old=old)
+
+    def _update_key(
+        self, candidate: DreamCandidate, attribute: str, holders: Sequence[CuratedFact]
+    ) -> Suggestion:
+        old = max(holders, key=lambda fact: (fact.said, fact.line))
+        is_sure = (
+            len(holders) == 1
+            and attribute not in MANY_VALUED
+            and _supersedes_safely(candidate, old)
+        )
+        return self._update(
+            candidate,
+            old,
+            f"another {attribute} was said later",
+            is_sure=is_sure,
+            attribute=attribute,
+        )
+
+    def _update(
+        self,
+        candidate: DreamCandidate,
+        old: CuratedFact,
+        why: str,
+        *,
+        is_sure: bool,
+        attribute: str | None = None,
+    ) -> Suggestion:
+        if candidate.said <= old.said:
+            return leave(candidate, "it is older than the current fact")
+        form = self._form(candidate)
+        return Suggestion(
+            op=DreamOp.UPDATE,
+            candidate=candidate,
+            why=why,
+            old=old,
+            text=form.text,
+            key=(_key_in_place(old, attribute) if attribute else None) or form.key,
+            kind=form.kind,
+            until=form.until,
+            source=candidate.source,
+            confidence=candidate.confidence,
+            is_sure=is_sure,
+            cites=candidate.cites,
+        )
+
+    def _corrected(self, candidate: DreamCandidate) -> CuratedFact | None:
+        if not candidate.corrects:
+            return None
+        corrected = [
+            fact
+            for fact in self._facts
+            if fact is not None and candidate.corrects & {fact.fact, fact_id(fact.value)}
+        ]
+        return corrected[0] if len(corrected) == 1 else None
+
+    def _alike(self, candidate: DreamCandidate) -> list[CuratedFact]:
+        """The facts that an entry may correct, by its words; one alone if it is far ahead.
+
+        What an agent says corrects only what is nearly the same. Attributes of the user are told by
+        their keys alone.
+        """
+        said = {bare_statement(candidate.text), core(candidate.text)} if candidate.is_own else ()
+        alike: dict[FactId, tuple[float, CuratedFact]] = {}
+        for number in self._values.find(candidate.text):
+            fact = self._facts[number]
+            if fact is None or (fact.key is not None and attribute_named(fact.key) is not None):
+                continue
+            if candidate.attribute is not None and fact.kind == DECISION:
+                continue  # what somebody is or has is no decision
+            share = max((correction_likeness(fact.text, words) for words in said), default=0.0)
+            if (related := likeness(candidate.text, fact.value)) >= _RELATED:
+                share = max(share, related)
+            if share:
+                alike[fact.fact] = share, fact
+        ranked = sorted(alike.values(), key=lambda pair: -pair[0])
+        is_clear = len(ranked) > 1 and ranked[0][0] - ranked[1][0] >= _AHEAD
+        return [fact for _, fact in (ranked[:1] if is_clear else ranked)]
+
+    def _attributes_named(self, candidate: DreamCandidate) -> list[CuratedFact]:
+        """The facts about the user whose values are among the words of an entry."""
+        said = f" {_in_words(candidate.text)} "
+        return [
+            fact
+            for fact in self._facts
+            if fact is not None
+            and fact.key is not None
+            and attribute_named(fact.key) is not None
+            and f" {_in_words(fact.value)} " in said
+        ]
+
+    def _corrects_unknown(self, candidate: DreamCandidate) -> bool:
+        sentence = Sentence.of(candidate.text)
+        is_cued = CORRECTS.search(sentence.outside_quotations, sentence.pieces) is not None
+        return is_cued and (not candidate.corrects or self._log.states_any(candidate.corrects))
+
+    def _related(self, text: str) -> CuratedFact | None:
+        facts = (self._facts[number] for number in self._values.find(text))
+        related = [
+            fact for fact in facts if fact is not None and likeness(text, fact.value) >= _RELATED
+        ]
+        return related[0] if len({fact.fact for fact in related}) == 1 else None
+
+    def _add_new(self, candidate: DreamCandidate) -> Suggestion:
+        form = self._form(candidate)
+        addition = Suggestion(
+            op=DreamOp.ADD,
+            candidate=candidate,
+            why="the user said it" if candidate.is_own else "it was written for memory",
+            text=form.text,
+            key=form.key,
+            kind=form.kind,
+            until=form.until,
+            source=candidate.source,
+            confidence=candidate.confidence,
+            cites=candidate.cites,
+        )
+        if next(self._proposed.find(form.line), None) is not None:
+            return leave(candidate, SAID_BESIDES)
+        if candidate.source is Source.USER_STATED:
+            return replace(addition, is_sure=candidate.sender is None)
+        if self._log.is_lasting(candidate):
+            lasting = replace(
+                addition,
+                why="it was said on two days, in two sessions",
+                cites=self._log.cites(candidate),
+            )
+            is_own = self._log.is_lasting(candidate, own=True)
+            is_keyless = candidate.attribute is None or candidate.has_key
+            is_sure = candidate.source is Source.INFERRED and is_own and is_keyless
+            return replace(lasting, is_sure=is_sure)
+        return leave(candidate, SAID_ONCE)
+
+
+def subject_to_forget(text: str) -> str | None:
+    """The words behind a request to forget something, or None."""
+    match = FORGET_REQUEST.match(text)
+    return match["subject"].rstrip(" .!") or None if match else None
+
+
+def _in_words(text: str) -> str:
+    return " ".join(_WORD.findall(normalise(text)))
+
+
+def _folded_value(text: str) -> str:
+    return normalise(text).strip(" .,;!")
+
+
+def _as_curated(suggestion: Suggestion, candidate: DreamCandidate, path: FilePath) -> CuratedFact:
+    """The place is only known once it is written."""
+    text = suggestion.statement
+    return CuratedFact(
+        fact=fact_id(text),
+        text=text,
+        key=suggestion.key,
+        attribute=canonical_attribute(suggestion.key or candidate.attribute),
+        kind=suggestion.kind,
+        path=path,
+        section=(),
+        line=0,
+        source=suggestion.source,
+        said=candidate.said,
+        is_changeable=True,
+    )

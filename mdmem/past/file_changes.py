@@ -1,0 +1,331 @@
+"""The memory files that a commit changed: sections that differ, entries that continue. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
+from itertools import chain
+from typing import TYPE_CHECKING
+
+from mdmem.editors.pairs import pair_by_key
+from mdmem.editors.sections import SectionPart, became, ranges_to_match, under_paths, whole_range
+from mdmem.model import FactId, FilePath, SectionPath
+from mdmem.model.trail import Entry, Occurrence, Revision
+from mdmem.startup.records import dataclass
+from mdmem.text.document import Document, common_ends
+from mdmem.text.entries import entries
+
+if TYPE_CHECKING:
+    from mdmem.past.line import EarlierTrail
+
+
+@dataclass(frozen=True, slots=True)
+class FileVersion:
+    """A file in one commit; `tags` are the file's own, `daily` names the logs, if settings do."""
+
+    document: Document
+    path: FilePath
+    tags: tuple[str, ...] = ()
+    daily: str | None = None
+
+    def entries(self, start: int = 0, end: int | None = None) -> tuple[Entry, ...]:
+        """The entries of all lines, or of those from `start` up to `end`, counted from 0."""
+        return entries(self.document, self.path, self.tags, start, end, self.daily)
+
+    def entries_of(self, sections: Collection[SectionPath]) -> list[Entry]:
+        """The entries of some sections, in the order of the file."""
+        own = [section for section in self.document.sections if section.path in sections]
+        ranges = [(0, self.document.preamble_end)] if () in sections else []
+        ranges += [(section.start, section.end) for section in own]
+        return [
+            entry
+            for start, end in ranges
+            for entry in self.entries(start, end)
+            if entry.section in sections
+        ]
+
+
+@dataclass(frozen=True, slots=True)
+class FileChange:
+    """A memory file before and after a commit; None where the commit has no such file."""
+
+    path: FilePath
+    before_path: FilePath
+    before: FileVersion | None
+    after: FileVersion | None
+
+    @property
+    def is_renamed(self) -> bool:
+        return self.path != self.before_path
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedSections:
+    """The sections of a file that differ, before and after, with their lines (from 0).
+
+    `continuation` has the section that each old one became, by its old position.
+    """
+
+    old: tuple[SectionPart, ...]
+    new: tuple[SectionPart, ...]
+    continuation: Mapping[int, SectionPart]
+    old_lines: tuple[int, int]
+    new_lines: tuple[int, int]
+
+    @classmethod
+    def of(cls, change: FileChange) -> ChangedSections:
+        before = change.before.document if change.before else None
+        after = change.after.document if change.after else None
+        old, new = (
+            (whole_range(before), whole_range(after))
+            if change.is_renamed
+            else ranges_to_match(before, after)
+        )
+        around = old.around() | new.around()
+        old_parts, new_parts = old.parts(around), new.parts(around)
+        return cls(
+            old=tuple(filter(old.holds, old_parts.sections)),
+            new=tuple(filter(new.holds, new_parts.sections)),
+            continuation={
+                old_parts.sections[before].position: new_parts.sections[after]
+                for before, after in became(old_parts, new_parts).items()
+            },
+            old_lines=old.lines,
+            new_lines=new.lines,
+        )
+
+    @property
+    def paths(self) -> set[SectionPath]:
+        return {part.path for part in (*self.old, *self.new)}
+
+    @property
+    def new_paths(self) -> dict[int, SectionPath]:
+        return {position: part.path for position, part in self.continuation.items()}
+
+    def renamed(self, before: Document) -> Document:
+        """The old document with its sections under the paths that they have in the new one."""
+        return under_paths(before, self.new_paths)
+
+
+def changed_revisions(
+    number: int, change: FileChange, sections: ChangedSections, trail: EarlierTrail
+) -> tuple[list[int], list[Revision]]:
+    """The rows of a file's revisions that commit `number` ended, and the revisions it began."""
+    paths = {part.path for part in sections.old}
+    rows = (
+        {(row.section, row.nth): row for row in trail.live_revisions(change.before_path, paths)}
+        if paths
+        else {}
+    )
+    old = {part.position: row for part in sections.old if (row := rows.get((part.path, part.nth)))}
+    previous = {
+        part.position: old[position]
+        for position, part in sections.continuation.items()
+        if position in old
+    }
+    ended = {row.number for row in old.values()}
+    begun = []
+    is_first = number == 1  # nothing comes before it; it often has most of memory
+    for part in sections.new:
+        before = previous.get(part.position)
+        if before is None and part.text and not is_first:
+            before = trail.last_revision(change.path, part.path, part.nth)
+        if (
+            before
+            and before.number in ended
+            and (before.path, before.section, before.nth, before.text)
+            == (change.path, part.path, part.nth, part.text)
+        ):
+            ended.discard(before.number)
+        elif part.text:
+            revision = Revision(
+                lineage=before.lineage if before else 0,
+                begun=number,
+                path=change.path,
+                section=part.path,
+                nth=part.nth,
+                text=part.text,
+                unchanged_text=part.position in previous
+                and before is not None
+                and before.text == part.text,
+                previous=(before.number,) if before else (),
+            )
+            begun.append(revision)
+    return sorted(ended), begun
+
+
+_FEW = 16
+"""With more lines than this for each changed entry, the trail is asked for these alone."""
+
+
+@dataclass(frozen=True, slots=True)
+class OldEntry:
+    """An entry that changed: its live occurrence, and the present path of its section."""
+
+    entry: Entry
+    occurrence: Occurrence
+    section: SectionPath
+
+
+@dataclass(frozen=True, slots=True)
+class MovedEntry:
+    """An entry that continues elsewhere or in other words; the flags tell what is the same."""
+
+    old: OldEntry
+    entry: Entry
+    same_line: bool
+    same_section: bool
+
+
+@dataclass(slots=True)
+class EntryMatches:
+    """The entries of one file by their fate; unmatched ones have no counterpart there."""
+
+    change: FileChange
+    sections: ChangedSections
+    moved: list[MovedEntry]
+    unmatched_old: list[OldEntry]
+    unmatched_new: list[Entry]
+
+
+def match_in_file(
+    change: FileChange, sections: ChangedSections, trail: EarlierTrail
+) -> EntryMatches:
+    """Match within one file: by section, text and first line, then by section and fact."""
+    old = change.before.entries(*sections.old_lines) if change.before else ()
+    new = change.after.entries(*sections.new_lines) if change.after else ()
+    if old and new and not change.is_renamed:
+        start, end = common_ends(list(map(entry_identity, old)), list(map(entry_identity, new)))
+        old, new = old[start : len(old) - end], new[start : len(new) - end]
+    section_now = _section_names(change, sections)
+    pairs, old_rest, new_rest = pair_by_key(
+        old, new, lambda entry: (section_now(entry), entry.text, entry.first_line), entry_identity
+    )
+    more, old_rest, new_rest = pair_by_key(old_rest, new_rest, entry_identity, entry_identity)
+    same_line = [
+        (before, after)
+        for before, after in (*pairs, *more)
+        if change.is_renamed or before.section != after.section
+    ]
+    rewritten, old_rest, new_rest = pair_by_key(
+        old_rest,
+        new_rest,
+        lambda entry: (section_now(entry), entry_content(entry)),
+        lambda entry: (entry.section, entry_content(entry)),
+    )
+    ended = sorted(
+        [*old_rest, *(before for before, _ in (*same_line, *rewritten))],
+        key=lambda entry: entry.start_line,
+    )
+    occurrences = _live_occurrences(ended, change, trail)
+    by_line = {
+        line: OldEntry(entry, occurrence, section_now(entry))
+        for line, (entry, occurrence) in occurrences.items()
+    }
+    moved = [
+        MovedEntry(by_line[before.start_line], after, True, True)
+        for before, after in same_line
+        if before.start_line in by_line
+    ]
+    moved += [
+        MovedEntry(by_line[before.start_line], after, False, True)
+        for before, after in rewritten
+        if before.start_line in by_line
+    ]
+    return EntryMatches(
+        change=change,
+        sections=sections,
+        moved=moved,
+        unmatched_old=[
+            by_line[entry.start_line] for entry in old_rest if entry.start_line in by_line
+        ],
+        unmatched_new=new_rest,
+    )
+
+
+def match_across(files: Sequence[EntryMatches]) -> None:
+    """Match by text what one section lost with what another got: in each file, then among all."""
+    for file in files:
+        pairs, file.unmatched_old, file.unmatched_new = pair_by_key(
+            file.unmatched_old, file.unmatched_new, _old_content, entry_content
+        )
+        file.moved += [MovedEntry(old, entry, False, False) for old, entry in pairs]
+    pairs, _, _ = pair_by_key(
+        [old for file in files for old in file.unmatched_old],
+        [entry for file in files for entry in file.unmatched_new],
+        _old_content,
+        entry_content,
+    )
+    if not pairs:
+        return
+    matched = {old.occurrence.number for old, _ in pairs}
+    came_from = {(entry.path, entry.start_line): old for old, entry in pairs}
+    for file in files:
+        file.unmatched_old = [
+            old for old in file.unmatched_old if old.occurrence.number not in matched
+        ]
+        candidates, file.unmatched_new = file.unmatched_new, []
+        for entry in candidates:
+            old = came_from.get((entry.path, entry.start_line))
+            if old:
+                file.moved.append(MovedEntry(old, entry, False, False))
+            else:
+                file.unmatched_new.append(entry)
+
+
+def entry_identity(entry: Entry) -> tuple[SectionPath, str, str]:
+    """The parts by which an entry of a file is the same in two commits."""
+    return entry.section, entry.text, entry.first_line
+
+
+def entry_content(entry: Entry) -> tuple[FactId | None, str]:
+    """The key by which an entry is found again elsewhere: its fact, else its text."""
+    return entry.fact, "" if entry.fact else entry.text
+
+
+def _old_content(old: OldEntry) -> tuple[FactId | None, str]:
+    return entry_content(old.entry)
+
+
+def _section_names(change: FileChange, sections: ChangedSections) -> Callable[[Entry], SectionPath]:
+    new_paths = sections.new_paths
+
+    def section_now(entry: Entry) -> SectionPath:
+        section = change.before.document.section_at(entry.start_line - 1) if change.before else None
+        return new_paths.get(section.index + 1, entry.section) if section else entry.section
+
+    return section_now
+
+
+def _live_occurrences(
+    entries: Sequence[Entry], change: FileChange, trail: EarlierTrail
+) -> dict[int, tuple[Entry, Occurrence]]:
+    occurrences = _candidates(
+        entries,
+        change.before_path,
+        len(change.before.document.lines) if change.before else 0,
+        trail,
+    )
+    equal: dict[Hashable, list[Occurrence]] = {}
+    for occurrence in occurrences:
+        equal.setdefault(entry_identity(occurrence.entry), []).append(occurrence)
+    by_line = {}
+    for entry in reversed(entries):
+        group = equal.get(entry_identity(entry))
+        if group:
+            by_line[entry.start_line] = entry, group.pop()
+    return by_line
+
+
+def _candidates(
+    entries: Sequence[Entry], path: FilePath, lines: int, trail: EarlierTrail
+) -> Iterable[Occurrence]:
+    """The live occurrences in a file; only of the entries' facts where few changed."""
+    if len(entries) * _FEW < lines and all(entry.fact for entry in entries):
+        facts = {entry.fact for entry in entries if entry.fact}
+        every = chain.from_iterable(map(trail.occurrences_of, facts))
+        return [
+            occurrence
+            for occurrence in every
+            if occurrence.ended is None and occurrence.entry.path == path
+        ]
+    return trail.live_occurrences(path) if entries else ()

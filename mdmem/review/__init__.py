@@ -1,0 +1,1 @@
+"""Review: advice, contradictions and proposals, made and listed, and decided by a person."""

@@ -1,0 +1,434 @@
+"""Accept parts of a proposal, one commit each, or reject them by a commit that says so."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
+from itertools import groupby
+
+from mdmem.changes.apply import apply_edit, preview
+from mdmem.changes.commit_notes import commit_note, complete_options, with_provenance
+from mdmem.changes.recover import Transaction, lock_workspace, recover
+from mdmem.folder import files
+from mdmem.model import CommitId, FilePath, Op, Provenance, SectionPath, Source
+from mdmem.model.errors import MdmemError, ProposalProblem
+from mdmem.model.proposals import Accept, Decision, PartName, PartState, PartView, Reject
+from mdmem.model.wording import shell_word, verb
+from mdmem.model.writes import WriteOptions, WriteResult, is_night
+from mdmem.past.messages import CommitNote
+from mdmem.proposals import branches, reading, rewriting
+from mdmem.proposals.listings import OpenPart
+from mdmem.proposals.parts import Part
+from mdmem.proposals.pieces import FactPiece
+from mdmem.proposals.reading import Proposal
+from mdmem.repo import branch_commits, commits
+from mdmem.repo.branch_commits import NewCommit
+from mdmem.review.accept import AcceptEdit, PartTaking, overtaken
+from mdmem.review.accept import edit as take_part
+from mdmem.startup.records import replace
+from mdmem.text import check
+from mdmem.text.addresses import join_path
+from mdmem.text.document import Document, parse, parse_bytes
+from mdmem.workspace import Say, Workspace, open_at
+
+_PARTS_A_COMMIT = 20
+"""The maximum of parts in a rejecting commit: as many lines as a message quotes."""
+_LEAST_DIGITS = 6
+
+
+def accept(workspace: Workspace, request: Accept, say: Say) -> Decision:
+    """Each part gets its own commit; all of them or nothing."""
+    options = complete_options(workspace, request.options)
+    workspace.require_person(options.actor, "accept")
+    with lock_workspace(workspace, say):
+        recover(workspace, say)
+        proposal = _find(workspace, request.proposal)
+        require_tip(proposal.ref.id, proposal.ref.tip, request.expect)
+        edited = {
+            part.name: text for name, text in request.edited for part in _named(proposal, name)
+        }
+        names = [
+            part.name
+            for name in (*request.parts, *(name for name, _ in request.edited))
+            for part in _named(proposal, name)
+        ]
+        if not names:
+            proposal = _with_conflicts_marked(workspace, proposal)
+        chosen = [
+            part
+            for part in proposal.parts
+            if (
+                part.view.state.waits
+                if part.name in names
+                else not names and _is_fresh(part, proposal)
+            )
+        ]
+        _require_readable(proposal, chosen)
+        edits = [
+            part_edit(
+                PartTaking(
+                    proposal=proposal.ref.id,
+                    part=part,
+                    text=edited.get(part.name),
+                    anyway=request.anyway,
+                ),
+                request.vouch,
+                options,
+            )
+            for part in rewriting.in_order(chosen)
+        ]
+        if options.dry_run:
+            results = [preview(workspace, edit) for edit in edits]
+            return _decision(proposal, edits, results, dry_run=True)
+        with Transaction() as transaction:
+            results = [apply_edit(workspace, edit, say, transaction) for edit in edits]
+        decision = _decision(proposal, edits, results)
+        return replace(decision, closed=bool(settle(workspace, [proposal])))
+
+
+def require_tip(proposal: str, tip: CommitId | None, expect: str | None) -> None:
+    if expect is not None and tip != expect:
+        raise ProposalProblem(
+            "proposals-moved",
+            f"proposal {proposal} has changed since it was shown",
+            f"To show it again: {verb('proposals')} {shell_word(proposal)}",
+        )
+
+
+def part_edit(taking: PartTaking, vouch: bool, options: WriteOptions) -> AcceptEdit:
+    """The source is the part's own, or the person's where they vouch for it or edit it."""
+    origin = taking.part.view.origin
+    is_persons = vouch or taking.text is not None
+    source = Source.USER_STATED if is_persons else origin.source
+    its_options = replace(
+        options,
+        source=source,
+        confidence=source.confidence if is_persons else origin.confidence,
+        session=options.session or origin.session,
+        reason=options.reason or origin.reason,
+    )
+    return AcceptEdit(taking, its_options)
+
+
+def _decision(
+    proposal: Proposal,
+    edits: Sequence[AcceptEdit],
+    results: Sequence[WriteResult],
+    dry_run: bool = False,
+) -> Decision:
+    taken = {edit.taking.part.name for edit in edits}
+    return Decision(
+        proposal=proposal.ref.id,
+        parts=tuple(
+            (edit.taking.part.view, result) for edit, result in zip(edits, results, strict=True)
+        ),
+        overtaken=tuple(
+            part.view
+            for part in proposal.parts
+            if part.view.state is PartState.OVERTAKEN and part.name not in taken
+        ),
+        commits=tuple(result.commit for result in results if result.commit),
+        dry_run=dry_run,
+    )
+
+
+def _find(workspace: Workspace, named: str) -> Proposal:
+    if is_night(named):
+        return _of_night(workspace, named)
+    ref = branches.find_proposal(workspace, named)
+    (proposal,) = reading.read_proposals(workspace, [ref])
+    return proposal
+
+
+def _of_night(workspace: Workspace, night: str) -> Proposal:
+    proposals = []
+    for proposal in reading.read_open(workspace)[0]:
+        parts = tuple(part for part in proposal.parts if part.view.origin.run == night)
+        if any(part.view.state.waits for part in parts):
+            proposals.append(replace(proposal, parts=parts))
+    if not proposals:
+        raise ProposalProblem(
+            "proposal-not-found",
+            f"no part proposed by {night} is pending",
+            f"To list open proposals: {verb('proposals')}",
+        )
+    if len(proposals) > 1:
+        names = ", ".join(proposal.ref.id for proposal in proposals)
+        raise ProposalProblem(
+            "ambiguous",
+            f"{night} has parts in {len(proposals)} proposals, of several machines",
+            f"They are {names}.",
+        )
+    return proposals[0]
+
+
+def part_to_edit(workspace: Workspace, named: str, name: str, anyway: bool) -> PartView:
+    """The part that a name means.
+
+    Raises: ProposalProblem (`proposal-not-found`, `part-not-found`, `ambiguous`, `overtaken`).
+    """
+    proposal = _find(workspace, named)
+    part = _named(proposal, name)[0]
+    if part.view.state is PartState.OVERTAKEN and not anyway:
+        raise overtaken(PartTaking(proposal=proposal.ref.id, part=part), part.view.standing)
+    return part.view
+
+
+def _with_conflicts_marked(workspace: Workspace, proposal: Proposal) -> Proposal:
+    """Mark fresh parts as overtaken if only merging one after the other shows a conflict."""
+    fresh = rewriting.in_order(
+        [part for part in proposal.parts if part.view.state is PartState.OPEN]
+    )
+    takings = [PartTaking(proposal=proposal.ref.id, part=part) for part in fresh]
+    met = [fresh[number] for number in find_conflicts(workspace, takings)]
+    parts = (
+        replace(part, view=replace(part.view, state=PartState.OVERTAKEN)) if part in met else part
+        for part in proposal.parts
+    )
+    return replace(proposal, parts=tuple(parts))
+
+
+def find_conflicts(workspace: Workspace, takings: Iterable[PartTaking]) -> list[int]:
+    """The numbers, from 0, of those that would be overtaken by the ones before them."""
+    texts: dict[FilePath, Document | None] = {}
+    met = []
+    for number, taking in enumerate(takings):
+        path = taking.part.view.path
+        if path not in texts:
+            data = files.read(files.path_on_disk(workspace.root, path))
+            texts[path] = None if data is None else parse_bytes(data)
+        try:
+            taken = take_part(taking, texts[path], workspace.kind_of(path))
+        except ProposalProblem:
+            met.append(number)
+        except MdmemError:
+            pass  # reported when it is carried out
+        else:
+            texts[path] = parse(taken.result.text)
+    return met
+
+
+def _named(proposal: Proposal, name: str) -> list[Part]:
+    word = name.strip()
+    exact = [part for part in proposal.parts if part.name == word]
+    parts = exact or [part for part in proposal.parts if _fits(part.name, word)]
+    _require_readable(proposal, parts)
+    if not parts:
+        raise ProposalProblem(
+            "part-not-found",
+            f"{proposal.ref.id} has no part {name[:80]!r}",
+            f"To list them: {verb('proposals')} {shell_word(proposal.ref.id)}",
+        )
+    if len({part.name for part in parts}) > 1:
+        names = ", ".join(sorted({part.name for part in parts}))
+        raise ProposalProblem(
+            "ambiguous", f"{name[:80]!r} matches several parts", f"They are {names}."
+        )
+    require_single(proposal, parts)
+    return parts
+
+
+def _is_fresh(part: Part, proposal: Proposal) -> bool:
+    """A decision covers all parts of its name, so none of these may be overtaken."""
+    is_overtaken = any(
+        other.name == part.name and other.view.state is PartState.OVERTAKEN
+        for other in proposal.parts
+    )
+    return part.view.state is PartState.OPEN and not is_overtaken
+
+
+def require_single(proposal: Proposal, parts: Sequence[Part]) -> None:
+    """Refuse one of several parts with one name: the decision would cover all of them."""
+    waiting = [part.view for part in parts if part.view.state.waits]
+    if len(waiting) > 1:
+        places = ", ".join(
+            f"{join_path((view.path, *view.section))} ({view.op.value})" for view in waiting
+        )
+        message = (
+            f"{len(waiting)} parts of {proposal.ref.id} have the name {waiting[0].name}: {places}"
+        )
+        name = shell_word(proposal.ref.id)
+        hint = (
+            f"Decide them together. To accept all parts: {verb('accept')} {name}; to reject them:"
+            f" {verb('reject')} {name}"
+        )
+        raise ProposalProblem("ambiguous", message, hint)
+
+
+def _require_readable(proposal: Proposal, parts: Sequence[Part]) -> None:
+    """An unreadable memory file may have open parts, so nothing can be decided unnamed."""
+    if not parts and proposal.problems:
+        raise proposal.problems[0]
+
+
+def _fits(part: PartName, word: str) -> bool:
+    section, at, etag = part.rpartition("@")
+    if at:
+        return word in (section, etag, section.rpartition(" > ")[2])
+    return len(word) >= _LEAST_DIGITS and part.startswith(word.casefold())
+
+
+# Rejecting.
+
+
+def reject(workspace: Workspace, request: Reject, say: Say) -> Decision:
+    """Make an empty commit that says so, and remove the parts from the proposal's branch."""
+    options = complete_options(workspace, request.options)
+    workspace.require_person(options.actor, "reject")
+    check.refuse_errors(check.secrets_in_options(options), options.allow)
+    with lock_workspace(workspace, say), Transaction() as transaction:
+        recover(workspace, say)
+        proposal = _find(workspace, request.proposal)
+        require_tip(proposal.ref.id, proposal.ref.tip, request.expect)
+        names = [part.name for name in request.parts for part in _named(proposal, name)]
+        chosen = [
+            part
+            for part in proposal.parts
+            if part.view.state.waits and (part.name in names or not names)
+        ]
+        _require_readable(proposal, chosen)
+        views = [part.view for part in chosen]
+        if options.dry_run:
+            return Decision(
+                proposal=proposal.ref.id,
+                parts=tuple((view, rejected(view, None)) for view in views),
+                dry_run=True,
+            )
+        own = [OpenPart(proposal, part) for part in chosen]
+        made = reject_parts(workspace, own, options, transaction)
+        closed = bool(settle(workspace, [proposal]))
+        return Decision(
+            proposal=proposal.ref.id,
+            parts=tuple((e.part.view, rejected(e.part.view, made[e.pair])) for e in own),
+            commits=tuple(dict.fromkeys(made.values())),
+            closed=closed,
+        )
+
+
+def reject_parts(
+    workspace: Workspace, parts: Sequence[OpenPart], options: WriteOptions, transaction: Transaction
+) -> dict[tuple[str, PartName], CommitId]:
+    """Reject parts as a part of a transaction; the commit of each. The caller holds the lock."""
+    made: dict[tuple[str, PartName], CommitId] = {}
+    for group in _groups(parts):
+        parent = workspace.repository.head()
+        commit = commit_note(workspace, _rejection(workspace, group, options), _texts(group))
+        transaction.begin_write().add(partial(_withdraw, workspace, commit, parent))
+        made |= {each.pair: commit for each in group}
+    return made
+
+
+def _withdraw(
+    workspace: Workspace, commit: CommitId, parent: CommitId | None, _: BaseException
+) -> bool:
+    return commits.withdraw(workspace.repository, commit, parent)
+
+
+def rejected(view: PartView, commit: CommitId | None) -> WriteResult:
+    return WriteResult(
+        changed=True, path=view.path, section=view.section, etag=None, commit=commit, op=Op.REJECT
+    )
+
+
+def _groups(parts: Sequence[OpenPart]) -> Iterator[list[OpenPart]]:
+    def place(each: OpenPart) -> tuple[FilePath, SectionPath, str]:
+        view = each.part.view
+        return view.path, view.section, view.origin.actor or ""
+
+    for _, same in groupby(sorted(parts, key=place), key=place):
+        group = list(same)
+        yield from (
+            group[start : start + _PARTS_A_COMMIT]
+            for start in range(0, len(group), _PARTS_A_COMMIT)
+        )
+
+
+def _texts(group: Sequence[OpenPart]) -> tuple[str, str]:
+    pieces = [each.part.piece for each in group if isinstance(each.part.piece, FactPiece)]
+    return (
+        "".join(f"{piece.new.item.raw.rstrip()}\n" for piece in pieces if piece.new),
+        "".join(f"{piece.old.item.raw.rstrip()}\n" for piece in pieces if piece.old),
+    )
+
+
+def _rejection(
+    workspace: Workspace, group: Sequence[OpenPart], options: WriteOptions
+) -> CommitNote:
+    view = group[0].part.view
+    note = CommitNote(
+        op=Op.REJECT,
+        path=view.path,
+        section=view.section,
+        provenance=Provenance(),
+        proposed_by=view.origin.actor,
+        rejects=tuple(dict.fromkeys(each.pair for each in group)),
+    )
+    return with_provenance(workspace, note, options)
+
+
+# The branch afterwards.
+
+
+def settle(workspace: Workspace, proposals: Sequence[Proposal]) -> tuple[str, ...]:
+    """Remove decided parts, and branches without open ones; return the ids of these.
+
+    This completes what a killed process began. A branch checked out in a work tree is unchanged.
+    """
+    repository = workspace.repository
+    refs = [
+        each.ref
+        for each in proposals
+        if not branch_commits.checked_out_in(repository, each.ref.name)
+    ]
+    settled = reading.read_proposals(workspace, refs) if refs else []
+    branches.drop_old(workspace)
+    return tuple(after.ref.id for after in settled if _settle(workspace, after))
+
+
+def _settle(workspace: Workspace, after: Proposal) -> bool:
+    ref = after.ref
+    if is_decided(workspace, after):
+        return branches.close(workspace, ref, _closing_commit(workspace, ref.id, ref.tip))
+    if after.problems or not after.view.waits:
+        return False
+    gone = [
+        part
+        for part in after.parts
+        if part.view.state in (PartState.REJECTED, PartState.SUPERSEDED)
+        and (part.piece is not None or part.is_stated)
+    ]
+    return bool(gone) and withdraw_parts(workspace, after, gone)
+
+
+def is_decided(workspace: Workspace, proposal: Proposal) -> bool:
+    """True if nothing of a proposal waits, in any workspace."""
+    return not (proposal.problems or proposal.view.waits) and not any(
+        reading.waits(open_at(folder, workspace.environment), proposal.ref)
+        for folder in proposal.branch.shared_with
+    )
+
+
+def withdraw_parts(workspace: Workspace, proposal: Proposal, parts: Sequence[Part]) -> bool:
+    """Return True where the branch is gone. One that is checked out in a work tree is unchanged."""
+    repository, before = workspace.repository, proposal.ref
+    if branch_commits.checked_out_in(repository, before.name):
+        return False
+    names = {part.name for part in parts}
+    kept = [part for part in proposal.parts if part.name not in names]
+    tip = rewriting.rebuild(workspace, proposal, kept, proposal.view.base)
+    if tip is None:
+        return branches.close(workspace, before, _closing_commit(workspace, before.id, before.tip))
+    branches.move(workspace, before, replace(before, tip=tip))
+    return False
+
+
+def _closing_commit(workspace: Workspace, proposal: str, tip: CommitId) -> CommitId:
+    """Commit on top of a closed proposal: the commit's date says how long it is kept."""
+    repository = workspace.repository
+    author, committer = branch_commits.identity_lines(
+        repository, f"@{int(time.time())} +0000", workspace.identity()
+    )
+    message = f"mdmem: closed proposal {proposal}\n".encode()
+    new = NewCommit(message=message, author=author, committer=committer, files={}, parent=tip)
+    return branch_commits.make_commits(repository, proposal, [new])

@@ -1,1 +1,0 @@
-"""Search: entries of documents, a disposable index, queries and their ranking."""

@@ -1,0 +1,414 @@
+"""Sentences of a message that are surely the person's own. Pure.
+
+Whose words a message has is seldom said, so its shape must tell: a first person or a rule, in a
+clause of its own, after nothing that looks like, or announces, another's text. In a request for
+work on a text only the sentence that asks can be plain. Doubtful sentences are not.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+
+from mdmem.sessions.sentences import (
+    FENCE,
+    FIRST_PERSON,
+    OPENERS,
+    OWN,
+    QUOTED,
+    REPORTED,
+    TIME_WORDS,
+    Sentence,
+    any_pattern,
+    is_acknowledgement,
+    is_list_item,
+    is_pasted_line,
+    pattern_of,
+    sentences,
+    strip_pasted,
+    without_openers,
+)
+from mdmem.startup import late
+from mdmem.startup.records import dataclass
+from mdmem.text.languages import LANGUAGES, alternatives, words_of
+
+_OWN_BY_LANGUAGE = tuple(any_pattern(each.OWN) for each in LANGUAGES)
+_REQUESTS = pattern_of("REQUESTS")
+_TEXT_WORK, _NEW_TEXTS = pattern_of("TEXT_WORK"), pattern_of("NEW_TEXTS")
+_NOT_PLAIN = pattern_of("NOT_PLAIN")
+_TAINTS = pattern_of("TAINTS")
+_LEADS_IN = pattern_of("LEADS_IN")
+_ASKS = pattern_of("ASKS")
+_BY_THE_WAY = pattern_of("ASIDES")
+_SPEAKS_OF_SELF = pattern_of("PRONOUNS")
+_THAT = pattern_of("THAT")
+STATES, STATES_ANYWHERE = pattern_of("STATES"), pattern_of("STATES_ANYWHERE")
+_POSSESSION = pattern_of("POSSESSIONS")
+_CHARACTERS = pattern_of("CHARACTERS")
+_FUNCTION_WORDS = words_of("FUNCTION_WORDS")
+_GREETINGS = late.pattern(rf"(?i)\W*(?:{alternatives('GREETINGS')})")
+_LABELS = alternatives("LABELS")
+_LABEL = late.pattern(rf"(?i)\W*(?:{_LABELS})\W*$")
+_INLINE_LABEL = late.pattern(rf"(?i)\W*(?:{_LABELS}|{alternatives('INLINE_LABELS')})\W*$")
+_TOPIC = late.pattern(rf"(?i)\W*(?:{alternatives('TOPIC_LABELS')})\W*$")
+_SIGN_OFF = late.pattern(rf"(?i)^\W*(?:{alternatives('SIGN_OFFS')})\b[^.\n]{{0,40}}$")
+_PERSON = r"(?-i:[A-Z])[\w'-]+"
+_ADDRESSING = late.pattern(
+    rf"(?i)^\W*(?:{'|'.join(each.ADDRESSING[0] for each in LANGUAGES)}) "
+    rf"(?!(?:{alternatives('AGENTS')})\b)"
+    rf"(?:{'|'.join(each.ADDRESSING[1] for each in LANGUAGES)}|{_PERSON}(?: {_PERSON})?)"
+    r"\s*(?:[,!.:;]|$)"
+)
+"""A greeting to somebody by name, as in a letter."""
+_INTO = r"(?:in|to|into|auf|ins|en)"
+_POLITE = r"(?:please|pls|plz|bitte|svp|stp|por favor|version|translation)"
+_LANGUAGE_NAMES = alternatives("LANGUAGES")
+_NAMES_LANGUAGE = late.pattern(
+    rf"(?i)^\W*(?:{_INTO} )?(?:{_LANGUAGE_NAMES})(?:\W*$|,| for\b| {_POLITE}\b)|"
+    rf"^(?!.*\b(?:{alternatives('SPEAKING')})).* {_INTO} (?:{_LANGUAGE_NAMES})"
+    rf"(?: {_POLITE})?\W*$"
+)
+"""A sentence that names the language of a translation, and hardly more."""
+
+_MOST_CHARACTERS = 4_000
+_MOST_OF_PARAGRAPH = 400
+_FEW_WORDS = 3
+_MOST_OF_COMMENT = 8
+_MOST_OF_NAME = 3
+"""Maximum words of a quoted name within a statement."""
+_NAME = r"[A-Z][\w.'-]{0,30}(?:[ ][A-Z0-9][\w.'-]{0,30})?"
+_CLOCK = r"\[?\d{1,2}:\d\d(?::\d\d)?(?:[ ]?[AaPp][Mm])?\]?"
+_SIGN = late.pattern(rf"""(?mx)
+    ^[ \t]*(?i:{alternatives("MAIL_HEADERS")})[ ]?:[ \t]+\S  # the headers of a mail
+    |^\S{{1,20}}[ ]\([^)\n]{{1,20}}\)[ ]\S  # bob (slack)
+    |^<[^>\n]{{1,30}}>[ ]  # <bob> in a chat
+    |^[^\w\n]*{_CLOCK}[ \t]+\S+[ \t]*[:>]  # the time before such a line
+    |^[^\w\n]*\d{{1,4}}[./-]\d{{1,2}}[./-]\d{{2,4}}\b,?[ ].{{0,12}}\d{{1,2}}:\d\d
+    |^[^\w\n]*\w[\w.-]*(?:[ ][\w.-]+)?[ \t]+{_CLOCK}[ \t]*$  # name and time above it
+    |^.{{0,80}}\b(?i:{alternatives("WROTE")})[ ]?:[ \t]*$
+    |^[ \t]*(?i:{alternatives("SALUTATIONS")})[ ][^\n]{{1,60}},  # a letter
+    |^\#{{1,6}}[ ]|^[ \t]*(?:-{{3,}}|={{3,}}|\*{{3,}}|_{{3,}})  # a heading, a rule
+    |^(?:[ ]{{4}}|\t)[ \t]*+(?![-*+\u2022][ ]|\d+[.)][ ])\S  # code
+    |^\+[ ]  # a difference
+    |^[ \t]*(?:[-*+][ ])?\[[ xX]\][ ]  # a box to tick
+    |^[ \t]*(?://|/\*|--[ ]|;;)  # a comment
+    |^[^,;\s\d]{{1,40}}[,;]\S[^\n]*  # values between separators
+    |^[ \t]*[^\s;]+;[ ][^;\n]+;
+    |\((?i:{alternatives("SOURCES")})\b[^)\n]*\)|[ ][—–][ ]?@?[A-Z]\w+\W*$
+      # where it is from
+    |_{{3,}}|\{{\w+\}}|\[[A-Z][A-Z _]+\]|\[(?:\.{{3}}|…)\]  # a gap
+    |[ ]-[ ]@?[A-Z][a-z]+\W*$|^[^\w\n]*([*_]{{1,2}})(?=\w)[^\n]+\1\s*$  # who said it, emphasis
+    |^[^\w\n]*(?:https?://|www\.)  # an address
+    |^[^\w\n]*(?i:warn(?:ing)?|error|note\([\w]+\)|fatal|info|debug)\b[ \t]*:
+    """)
+"""A line that shows another's text."""
+_SPEAKER = late.pattern(
+    rf"\W*((?i:user|human|assistant|system|ai|bot|agent|me|you|prompt|q|a|host|guest|speaker "
+    rf"\d+)|{_NAME}|[\u4e00-\u9fff]{{1,4}})"
+    r"(?: \([^)\n]{0,40}\))?(?: *:[ \t]|：|>[ \t])"
+)
+"""A name before a line of a chat, unless it is a label of one's own."""
+_ADDRESS = late.pattern(r"https?://|www\.")
+_ACROSS_LINES = late.pattern(r"[\"“„«][^\"“”„«»]*\n[^\"“”„«»]*[\"”“»]")
+_QUOTED_TEXT = late.pattern(r"\"([^\"]*)\"?|(?<!\w)'([^']*)'(?!\w)|«([^»]*)»|„([^\"]*)\"")
+_BOUNDARY = late.pattern(
+    r"[,;:]\s+|[，；、：。]\s*|(?<!\s)\s+[–—-]+\s+|(?:(?<!\s)\s+)?(?:\(|—\s*)|\.{3}\s*|[.!?]\s+|"
+    rf"(?<=\s)(?i:{alternatives('CONJUNCTIONS')})\s+"
+)
+_LABEL_ENDS = (":", "：")
+_SIGNED = late.pattern(r"\n[ \t]*[-–—~*] ?[A-Z][\w'-]*(?: [A-Z][\w'.-]*)?\s*$")
+_NAMED_ITEM = late.pattern(r"(?m)\([A-Z][\w'-]*\)\W*$")
+_TIME = late.pattern(r"\d[\d:.,/-]*\s*(?:[ap]m|h|uhr|%)?\W*$")
+_ANNOUNCING = late.pattern(r":(?=[\s\"'])|：")
+_INSTANCE = late.pattern(r"(?i)\b(?:e\.g\.|for example|for instance|such as)")
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """A line of a message; `shows_text`: it, or its paragraph, looks like another's text."""
+
+    sentences: tuple[Sentence, ...]
+    shows_text: bool
+    is_item: bool
+    is_label: bool
+
+    @property
+    def asks(self) -> bool:
+        return bool(self.sentences) and self.sentences[-1].is_question
+
+    @property
+    def is_own(self) -> bool:
+        return all(_is_own(each.straight) for each in self.sentences)
+
+
+def plain_sentences(text: str) -> frozenset[str]:
+    """The sentences that can be plain by their place; see `states_plainly` for their words."""
+    if len(text) > _MOST_CHARACTERS:
+        return frozenset()
+    fence = FENCE.search(text)
+    typed, behind = (text[: fence.start()], text[fence.start() :]) if fence else (text, "")
+    lines = list(_lines(typed))
+    spoken = [each for line in lines for each in line.sentences]
+    spoken += sentences(strip_pasted(behind))
+    items = {each.text for line in lines if line.is_item for each in line.sentences}
+    others = (each for each in spoken if each.text not in items)
+    if any(map(_is_of_letter, spoken)) or any(map(_is_foreign, others)) or _is_signed(typed):
+        return frozenset()
+    if len(lines) > 1 and not fence and _comments(lines[-1]):
+        return frozenset()
+    asking = {each.text for each in spoken if _asks_for_text_work(each)}
+    plain = [each for each in _in_place(lines) if not asking or each in asking]
+    counts = Counter(each.text for each in spoken)
+    return frozenset(each for each in plain if counts[each] == plain.count(each))
+
+
+def _asks_for_text_work(sentence: Sentence) -> bool:
+    text = sentence.straight
+    if _TEXT_WORK.search(text) or _NAMES_LANGUAGE.search(text):
+        return True
+    return (sentence.is_question or _ASKS.match(text) is not None) and not _is_clean(text)
+
+
+def _in_place(lines: Iterable[_Line]) -> list[str]:
+    plain: list[str] = []
+    before: _Line | None = None
+    spoken: int | None = None
+    for line in lines:
+        if line.shows_text or not _may_follow(line, before):
+            break
+        for sentence in line.sentences:
+            language = _language(sentence)
+            if None not in (spoken, language) and spoken != language:
+                return plain
+            spoken = spoken if language is None else language
+            plain.append(sentence.text)
+            if not (line.is_item or line.is_label or _is_clean(sentence.straight)):
+                return plain
+        before = line
+    return plain
+
+
+def _language(sentence: Sentence) -> int | None:
+    rest = without_openers(sentence.straight)
+    found = [number for number, own in enumerate(_OWN_BY_LANGUAGE) if own.match(rest)]
+    return found[0] if len(found) == 1 else None
+
+
+def _may_follow(line: _Line, before: _Line | None) -> bool:
+    if before is None or before.is_label:
+        return True
+    if before.is_item:
+        return not before.asks
+    return before.is_own and not line.is_item
+
+
+def _lines(text: str) -> Iterator[_Line]:
+    quoted = set(_lines_of_quotations(text))
+    paragraphs: list[list[str]] = [[]]
+    shown = [False]
+    for number, line in enumerate(text.split("\n")):
+        if line.strip():
+            paragraphs[-1].append(line)
+            shown[-1] = shown[-1] or number in quoted or _is_of_text(line)
+        else:
+            paragraphs.append([])
+            shown.append(False)
+    for paragraph, shows_text in zip(paragraphs, shown, strict=True):
+        is_long = sum(map(len, paragraph)) > _MOST_OF_PARAGRAPH
+        addresses = sum(len(_ADDRESS.findall(line)) for line in paragraph)
+        for line in paragraph:
+            yield _Line(
+                sentences=() if is_pasted_line(line) else sentences(line),
+                shows_text=shows_text or is_long or addresses > 1,
+                is_item=is_list_item(line),
+                is_label=_LABEL.match(line.strip()) is not None,
+            )
+
+
+def _lines_of_quotations(text: str) -> Iterator[int]:
+    for match in _ACROSS_LINES.finditer(text):
+        first = text.count("\n", 0, match.start())
+        yield from range(first, first + match[0].count("\n") + 1)
+
+
+def _is_of_text(line: str) -> bool:
+    if is_pasted_line(line) or _SIGN.search(line):
+        return True
+    speaker = _SPEAKER.match(line)
+    return speaker is not None and not _is_label(speaker[1])
+
+
+def _is_label(text: str) -> bool:
+    return not _TEXT_WORK.search(text) and (_is_own_label(text) or _names_topic(text))
+
+
+def _is_own_label(text: str) -> bool:
+    return any(map(_INLINE_LABEL.match, _with_and_without_openers(text)))
+
+
+def _names_topic(text: str) -> bool:
+    return any(map(_TOPIC.match, _with_and_without_openers(text)))
+
+
+def _with_and_without_openers(text: str) -> Iterator[str]:
+    return filter(None, (text.strip(), without_openers(text).strip()))
+
+
+def _is_clean(text: str) -> bool:
+    rest = without_openers(text)
+    if _TAINTS.search(text) or _is_conditional(text):
+        return False
+    if not rest.strip() or _GREETINGS.match(text):
+        return True
+    if OWN.match(rest):
+        return _POSSESSION.match(rest) is None
+    if _REQUESTS.match(rest):
+        return True
+    return len(rest.split()) <= _FEW_WORDS and (
+        _TIME.match(rest) is not None
+        or not TIME_WORDS.isdisjoint(rest.casefold().rstrip(".,!").split())
+    )
+
+
+def _is_conditional(text: str) -> bool:
+    return bool(_NOT_PLAIN.search(text) or REPORTED.pattern.search(text))
+
+
+def _is_own(text: str) -> bool:
+    rest = without_openers(text)
+    if text.rstrip().endswith(("?", "？", *_LABEL_ENDS)) or not _is_clean(text):
+        return False
+    if not rest.strip():
+        return is_acknowledgement(Sentence.of(text))
+    if _GREETINGS.match(text):
+        return True
+    return OWN.match(rest) is not None and _LEADS_IN.match(rest) is None
+
+
+def _is_of_letter(sentence: Sentence) -> bool:
+    text = sentence.straight
+    return _SIGN_OFF.match(text) is not None or _ADDRESSING.match(text) is not None
+
+
+def _comments(line: _Line) -> bool:
+    if line.is_item or sum(len(each.words) for each in line.sentences) > _MOST_OF_COMMENT:
+        return False
+    return not all(map(_speaks_for_itself, line.sentences))
+
+
+def _speaks_for_itself(sentence: Sentence) -> bool:
+    rest = without_openers(sentence.straight)
+    if sentence.is_question or is_acknowledgement(sentence):
+        return True
+    is_begun = any(each.match(rest) for each in (OWN, _REQUESTS, STATES))
+    return is_begun or _is_clean(sentence.straight)
+
+
+def _is_signed(text: str) -> bool:
+    signed = _SIGNED.search(text)
+    above = text[: signed.start()].rstrip().rpartition("\n")[2] if signed else ""
+    return (bool(above) and not is_list_item(above)) or len(_NAMED_ITEM.findall(text)) > 1
+
+
+def _is_foreign(sentence: Sentence) -> bool:
+    text = sentence.straight
+    if not _FUNCTION_WORDS.isdisjoint(sentence.pieces) or _CHARACTERS.search(text):
+        return False
+    if is_acknowledgement(sentence):
+        return False
+    is_statement = any(STATES.match(each) for each in (text, without_openers(text)))
+    return not (is_statement or _is_clean(text) or _is_label(text))
+
+
+def clause_starts(text: str) -> Iterator[int]:
+    """The starts of the clauses of a sentence; none if it is too long to be plain."""
+    if len(text) > _MOST_OF_PARAGRAPH:
+        return
+    for start in (0, *(match.end() for match in _BOUNDARY.finditer(text))):
+        yield start
+        opener = OPENERS.match(text, start)
+        if opener and opener.end() > start:
+            yield opener.end()
+
+
+def is_about_a_text(text: str) -> bool:
+    return _TEXT_WORK.search(text) is not None and _NEW_TEXTS.search(text) is None
+
+
+def states_plainly(sentence: Sentence, start: int, *, begins: bool = True) -> bool:
+    """True if a sentence states something as its speaker's own, in the words from `start` on."""
+    # `start` is in the text outside of quotations; unless these words begin their clause, others
+    # may come before them there.
+    text = sentence.outside_quotations
+    if len(sentence.text) > _MOST_OF_PARAGRAPH:
+        return False
+    if sentence.is_question or _is_conditional(text) or _quotes(sentence):
+        return False
+    if _NAMES_LANGUAGE.search(text):
+        return False
+    if ask := _TEXT_WORK.search(text):
+        return _stands_apart(text, start, ask.start(), ask.end())
+    colons = _ANNOUNCING.finditer(text, start)
+    if any(_announces(text, each.start(), each.end()) for each in colons):
+        return False
+    ends = [match for match in _BOUNDARY.finditer(text) if match.end() <= start]
+    clause = text[ends[-1].end() if ends else 0 : start]
+    if begins and not OPENERS.fullmatch(clause):
+        return False
+    if not begins and _THAT.search(clause):
+        return False
+    starts = [0, *(end.end() for end in ends[:-1])]
+    before = [(text[begin : end.start()], end[0]) for begin, end in zip(starts, ends, strict=False)]
+    return all(_leads_on(clause, end) for clause, end in before)
+
+
+def _announces(text: str, label: int, behind: int) -> bool:
+    return _SPEAKS_OF_SELF.search(text, behind) is not None and not _is_label(text[:label])
+
+
+def _leads_on(clause: str, end: str) -> bool:
+    if not end.startswith(_LABEL_ENDS):
+        return _is_clean(clause)
+    is_own = OWN.match(without_openers(clause)) is not None
+    return _is_label(clause) or (is_own and _is_clean(clause))
+
+
+def _stands_apart(text: str, start: int, asks: int, asked: int) -> bool:
+    """True if a statement precedes the request for work on a text, or follows `by the way`."""
+    if start >= asks:
+        between = text[asked:start]
+        has_text = any(sign in between for sign in (*_LABEL_ENDS, QUOTED))
+        return _BY_THE_WAY.search(between) is not None and not has_text
+    behind = text[asked:]
+    if _SPEAKS_OF_SELF.search(behind) or any(sign in behind for sign in _LABEL_ENDS):
+        return False
+    return OPENERS.fullmatch(text[:start]) is not None
+
+
+def _quotes(sentence: Sentence) -> bool:
+    if sentence.outside_quotations.startswith(QUOTED):
+        return True
+    matches = _QUOTED_TEXT.finditer(sentence.straight)
+    quoted = (next(filter(None, match.groups()), "") for match in matches)
+    return any(len(each.split()) > _MOST_OF_NAME for each in quoted)
+
+
+def is_announced(text: str, start: int) -> bool:
+    """True if words before a character announce another's words, or an example: `Translate: …`."""
+    before = text[:start]
+    labels = _labels(before)
+    return _INSTANCE.search(before) is not None or not all(_leads_on(each, ":") for each in labels)
+
+
+def is_on_a_topic(text: str, start: int) -> bool:
+    """True if a label before a character names a topic, and not one of the user's own."""
+    return any(
+        _names_topic(label)
+        and not _is_own_label(label)
+        and FIRST_PERSON.isdisjoint(label.casefold().split())
+        for label in _labels(text[:start])
+    )
+
+
+def _labels(before: str) -> list[str]:
+    return [before[: match.start()] for match in _ANNOUNCING.finditer(before)]
