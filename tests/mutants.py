@@ -46,7 +46,7 @@ ROOMS = {
         "mdmem/folder/write_ahead.py",
     ),
     "repo": ("mdmem/repo/*.py",),
-    "changes": ("mdmem/changes/*.py", "mdmem/verbs/*.py"),
+    "changes": ("mdmem/changes/*.py", "mdmem/changes/verbs/*.py"),
     "document": ("mdmem/text/document.py", "mdmem/text/addresses.py"),
     "facts": (
         "mdmem/text/facts.py",

@@ -109,7 +109,7 @@ class TestClient:
     FILES = files_of("A client whose transcripts are read")
 
     def test_is_a_module_with_its_line_in_the_list(self):
-        room = (PACKAGE / "transcripts").glob("*.py")
+        room = (PACKAGE / "sessions").glob("*.py")
         modules = {path.stem for path in room if "\nCLIENT = " in path.read_text(encoding="utf-8")}
         assert modules == set(CLIENT_NAMES), "mdmem/sessions/clients.py lists other modules"
 

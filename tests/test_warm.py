@@ -545,10 +545,10 @@ import_module("mdmem.__main__").run(tell)
 
 def test_the_server_has_the_analyzers_of_a_search():
     code = """
-from mdmem.index import languages, terms
+from mdmem.text import terms, word_forms
 terms.fill_tables()
-languages.TextAnalyzerBuilder = terms.TextAnalyzerBuilder = None
-print(*terms.query_terms("where is the boat").words, languages.text_language(["le"], "english"))
+word_forms.TextAnalyzerBuilder = terms.TextAnalyzerBuilder = None
+print(*terms.query_terms("where is the boat").words, word_forms.text_language(["le"], "english"))
 """
     command = [sys.executable, "-c", code]
     done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)

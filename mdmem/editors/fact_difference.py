@@ -105,6 +105,8 @@ class _Section:
         )
         pairs: list[_Pair] = []
         for match in (_match_by_key, self._match_in_place, _match_by_likeness):
+            if not removed or not added:
+                break
             pairs += match(removed, added, pairs)
             removed = _without(removed, (old for old, _ in pairs))
             added = _without(added, (new for _, new in pairs))

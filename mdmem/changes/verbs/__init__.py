@@ -108,7 +108,7 @@ class Verb:
 
 
 def verb_of(edit: FileEdit) -> Verb:
-    home = getattr(edit, "home", f"verbs.{edit.verb.replace('-', '_')}")
+    home = getattr(edit, "home", f"changes.verbs.{edit.verb.replace('-', '_')}")
     found: Verb = import_module(f"mdmem.{home}").VERB
     return found
 
