@@ -19,7 +19,10 @@ _LOCK_SECONDS = 30.0
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.02, 0.25
 _HOOKLESS = ("-c", f"core.hooksPath={os.devnull}")
 """For a commit without work for a hook: saves git from starting two shells."""
-_EMPTY_BLOBS = tuple(git_files.object_id(b"blob", b"", digits).encode() for digits in (40, 64))
+_EMPTY_BLOBS = (
+    b"e69de29bb2d1d6434b8b29ae775ad8c2e48c5391",
+    b"473a0f4c3be8a93681a267e3b1e9a7dcda1185436fe141f7749120a303721813",
+)
 """The ids of an empty file, by SHA-1 and SHA-256, which a path that was only announced has."""
 _LOCKED = late.pattern(r"Unable to create '[^\n]*\.lock': File exists")
 
