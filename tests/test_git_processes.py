@@ -22,7 +22,7 @@ MOST = {
     "an edit": 1,
     "an edit of a packed file": 3,
     "an edit beside a staged file": 3,
-    "an edit of a file with pending edits": 8,
+    "an edit of a file with pending edits": 7,
     "an edit in a linked work tree": 8,
     "a search": 0,
     "a search after a write": 3,

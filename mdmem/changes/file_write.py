@@ -180,10 +180,9 @@ def _write(
 def _keep_pulled_lines(
     workspace: Workspace, plan: Plan, state: PathState, steps: WriteSteps
 ) -> Retry | None:
-    committed = read_committed(workspace, plan.path, state.commit)
-    if plan.before is None or committed is None or workspace.settings.direct_edits == "refuse":
+    if plan.before is None or workspace.settings.direct_edits == "refuse":
         return None
-    kept = with_pulled_lines(workspace, plan.path, state.branch, committed, plan.before)
+    kept = with_pulled_lines(workspace, plan.path, state.branch, state.commit, plan.before)
     if kept is None:
         return None
     if not files.replace(plan.full_path, kept.data, plan.before, files.temporary_name()):

@@ -90,21 +90,25 @@ class KeptText:
 
 
 def with_pulled_lines(
-    workspace: Workspace, path: FilePath, branch: str | None, committed: bytes, data: bytes
+    workspace: Workspace, path: FilePath, branch: str | None, head: CommitId | None, data: bytes
 ) -> KeptText | None:
     """Merge a person's save with the last day's pull that the save knows nothing of.
 
     None where it removes only some of those lines, nothing else, or is not the first save since:
-    then the removal is intended. `committed` is the file in HEAD, `data` what was saved.
+    then the removal is intended.
     """
-    moves = (
-        first_parent.branch_moves(workspace.repository, branch)
-        if branch and is_markdown(path)
-        else []
-    )
-    for move, base, since in _recent_pulls(workspace, path, moves):
+    pulls = list(_recent_pulls(workspace, branch)) if branch and is_markdown(path) else []
+    if head is None or not pulls:
+        return None
+    names = [
+        f"{version}:{workspace.repository.prefix}{path}"
+        for version in (head, *(move.before for move, _ in pulls))
+    ]
+    committed, *bases = workspace.repository.blobs(names)
+    for (move, since), base in zip(pulls, bases, strict=True):
         if (
-            base == data
+            committed is None
+            or base in (None, data)
             or not (undone := _undone_lines(base, committed, data))
             or _was_saved(workspace, path, since)
         ):
@@ -116,18 +120,14 @@ def with_pulled_lines(
 
 
 def _recent_pulls(
-    workspace: Workspace, path: FilePath, moves: Sequence[BranchMove]
-) -> Iterator[tuple[BranchMove, bytes, Sequence[BranchMove]]]:
+    workspace: Workspace, branch: str
+) -> Iterator[tuple[BranchMove, Sequence[BranchMove]]]:
+    """The pulls of the last day, each with the moves after it."""
     now = workspace.now().timestamp()
-    recent = [
-        number
-        for number, move in enumerate(moves)
-        if move.is_landing and abs(now - move.time) <= _PULL_WINDOW_SECONDS
-    ]
-    names = [f"{moves[number].before}:{workspace.repository.prefix}{path}" for number in recent]
-    for number, base in zip(recent, workspace.repository.blobs(names), strict=True):
-        if base is not None:
-            yield moves[number], base, moves[number + 1 :]
+    moves = first_parent.branch_moves(workspace.repository, branch)
+    for number, move in enumerate(moves, 1):
+        if move.is_landing and abs(now - move.time) <= _PULL_WINDOW_SECONDS:
+            yield move, moves[number:]
 
 
 def _undone_lines(base: bytes, committed: bytes, data: bytes) -> tuple[int, int] | None:
@@ -319,7 +319,7 @@ def save_locked(
     )
     pulled = _messages_of_pulled_texts(workspace, head, before, pending)
     edited = {path: data for path, data in pending.items() if path not in pulled}
-    kept = _kept_texts(workspace, before, edited)
+    kept = _kept_texts(workspace, head, edited)
     after = edited | {path: text.data for path, text in kept.items()}
     _check_pending(workspace, before, after, allowed)
     commit = None
@@ -359,17 +359,13 @@ def _messages_of_pulled_texts(
 
 
 def _kept_texts(
-    workspace: Workspace,
-    before: Mapping[FilePath, bytes | None],
-    after: Mapping[FilePath, bytes | None],
+    workspace: Workspace, head: CommitId | None, after: Mapping[FilePath, bytes | None]
 ) -> dict[FilePath, KeptText]:
     branch = workspace.repository.branch()
     texts: dict[FilePath, KeptText] = {}
     for path, data in after.items():
-        committed = before[path]
-        if data is not None and committed is not None:
-            text = with_pulled_lines(workspace, path, branch, committed, data)
-            texts |= {path: text} if text else {}
+        if data is not None and (text := with_pulled_lines(workspace, path, branch, head, data)):
+            texts[path] = text
     return texts
 
 
