@@ -127,6 +127,16 @@ def by_map(kept: Map, differing: Mapping[Path, Difference]) -> list[str]:
     return [*stale, *kept.entering(functions, modules)]
 
 
+def unknown(kept: Map, changed: Collection[Path]) -> list[Path]:
+    """The changed modules that the map says nothing of: helpers of tests, and what is new, has
+    moved or has no function.
+    """
+    known = {function.partition(":")[0] for function in kept.functions}
+    return [
+        path for path in changed if str(path) not in known and not path.name.startswith("test_")
+    ]
+
+
 def callers(lines: Sequence[str], name: str) -> set[str]:
     """The functions of a module that name one of it."""
     word = re.compile(rf"\b{name.rpartition('.')[2]}\b")
@@ -254,9 +264,7 @@ def main() -> int:
     changed, kept = touched(start), kept_map.read()
     differing = differences(start, changed)
     if kept.tests:
-        helpers = [path for path in changed if TESTS in path.parents]
-        helpers = [path for path in helpers if not path.name.startswith("test_")]
-        tests = [*by_map(kept, differing), *by_imports(helpers, {})]
+        tests = [*by_map(kept, differing), *by_imports(unknown(kept, changed), differing)]
         words = f"that enter what differs; map of {kept.age()}"
     else:
         tests = by_imports(changed, differing)

@@ -63,6 +63,13 @@ def test_a_function_that_the_map_does_not_know_is_reached_by_its_callers_or_its_
     assert near.callers(OLD.splitlines(), "Forget._names") == {"older"}
 
 
+def test_what_the_map_does_not_know_is_left_to_imports():
+    kept = Map([f"{MODULE}:normalise"])
+    new, helper = Path("mdmem/text/new.py"), Path("tests/conftest.py")
+    changed = [MODULE, new, helper, Path("tests/test_facts.py")]
+    assert near.unknown(kept, changed) == [new, helper]
+
+
 def test_test_files_that_are_not_as_recorded_come_first():
     name = f"tests/{Path(__file__).name}"
     stale = near.by_map(Map(files={name: File(near.kept_map.digest(Path(__file__)), 0)}), {})
