@@ -242,9 +242,10 @@ def test_a_branch_that_moves_meanwhile_is_not_moved_and_the_files_are_as_before(
 KILLED = """
 import os, sys
 from pathlib import Path
-from mdmem.changes import landing, pending, placing
+from mdmem.changes import pending, placing
 from mdmem.folder import files
 from mdmem.repo import commits
+from mdmem.sync import landing
 from mdmem.workspace import open_at
 point, number = sys.argv[1], int(sys.argv[2])
 module, name = {
