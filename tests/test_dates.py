@@ -208,7 +208,7 @@ def test_a_moment_is_itself(at: Desk) -> None:
 
 def test_iso_dates_load_no_words(world: World, at: Desk) -> None:
     code = (
-        "import os, sys; from pathlib import Path; from mdmem.queries import dates; from mdmem.workspace import open_at\n"
+        "import os, sys; from pathlib import Path; from mdmem.lookup import dates; from mdmem.workspace import open_at\n"
         "dates.days_asked(open_at(Path('.').resolve(), os.environ), '2026-03-01', None); print('dateparser' in sys.modules)"
     )
     assert world.run(at.root, [sys.executable, "-c", code]).stdout == "False\n"

@@ -109,7 +109,7 @@ def test_what_cannot_be_merged_so_is_left_as_git_leaves_it(bench: Bench):
 
 
 def test_its_way_in_loads_neither_the_command_line_nor_the_index(bench: Bench):
-    code = "import sys; from mdmem import mergedriver; mergedriver.main(sys.argv[1:]); print(*sys.modules)"
+    code = "import sys; from mdmem.githooks import mergedriver; mergedriver.main(sys.argv[1:]); print(*sys.modules)"
     loaded = bench.world.run(
         bench.folder, [sys.executable, "-c", code, "O", "A", "B", "MEMORY.md"]
     ).stdout.split()

@@ -917,7 +917,7 @@ class TestProposals:
             pair.ada.commit("by hand")
         pair.ada.git("switch", "-q", "main")
         said: list[str] = []
-        syncing.sync(pair.ada.workspace, Sync(), said.append)
+        syncing.sync(pair.ada.workspace, Sync(), said.append, None)
         assert [line.partition(": ")[2] for line in said] == [
             "it changes 1 file outside memory",
             "MEMORY.md: possible secret (github-token) in the unpushed commit "
@@ -938,7 +938,7 @@ class TestProposals:
         propose(pair.ada, fact("amber is a stone"))
         pair.ada.apply(Log("rain"))
         said: list[str] = []
-        assert syncing.sync(pair.ada.workspace, Sync(), said.append).pushed == 1
+        assert syncing.sync(pair.ada.workspace, Sync(), said.append, None).pushed == 1
         assert pair.tip() == pair.ada.head()
         assert said == [
             "proposals stay where they are: origin refused the push: no such names"
@@ -956,7 +956,7 @@ class TestProposals:
         pair.ada.git("switch", "-q", "main")
         sync(pair.ada)
         said: list[str] = []
-        syncing.sync(pair.bo.workspace, Sync(), said.append)
+        syncing.sync(pair.bo.workspace, Sync(), said.append, None)
         (line,) = said
         assert line.endswith("is not synced: git cannot name a branch so")
 
@@ -1092,7 +1092,7 @@ class TestHostileBranches:
         diverge(pair)
         said: list[str] = []
         began = time.monotonic()
-        result = syncing.sync(pair.bo.workspace, Sync(), said.append)
+        result = syncing.sync(pair.bo.workspace, Sync(), said.append, None)
         assert time.monotonic() - began < 20
         assert (result.pulled, result.pushed) == (2, 2)
         (line,) = said
