@@ -270,18 +270,6 @@ class TestSettings:
         assert problem.value.code == "no-sessions"
         assert 'sessions = ["claude"]' in (problem.value.hint or "")
 
-    def test_a_workspace_may_not_name_them(self, at: Desk):
-        for line in (
-            'sessions = ["claude"]',
-            'session_scope = "all"',
-            'owner = ["1"]',
-            'digest = "off"',
-        ):
-            at.write("mdmem.toml", f"{line}\n")
-            with pytest.raises(WorkspaceProblem) as problem:
-                digest(at)
-            assert problem.value.code == "not-here"
-
     @pytest.mark.parametrize(
         ("project", "scope", "count"),
         [("here", "project", 2), ("elsewhere", "project", 0), ("elsewhere", "all", 2)],

@@ -143,12 +143,6 @@ def test_a_pool_for_one_workspace_and_a_pools_own_pool(at: Shell, world: World):
     assert {name for name, _ in hits(at.run("search", "lamp", "--json"))} == {None, "team"}
 
 
-@pytest.mark.parametrize("setting", ["pool = ['/tmp']", "pool = []"])
-def test_a_workspace_may_not_name_a_pool(at: Shell, setting: str):
-    at.write("mdmem.toml", setting)
-    assert at.run("search", "lamp", "--json").err.startswith('{"error": "not-here"')
-
-
 def test_a_pool_has_full_paths(at: Shell, world: World):
     pool(world, "../team")
     assert "pool must name full paths" in at.run("search", "lamp").err

@@ -189,7 +189,7 @@ def test_requests_are_logged_without_words_and_count(tmp_path: Path, server: Vec
     assert len(list(asking.read_records(tmp_path))) == 2
 
 
-def test_only_the_users_own_settings_name_a_model(world: World, tmp_path: Path):
+def test_the_users_own_settings_name_a_model(world: World, tmp_path: Path):
     own = world.home / ".config/mdmem/config.toml"
     own.parent.mkdir(parents=True)
     own.write_text(
@@ -197,12 +197,6 @@ def test_only_the_users_own_settings_name_a_model(world: World, tmp_path: Path):
     )
     settings = load(tmp_path, None, os.environ)
     assert (settings.vectors, settings.vectors_prefix) == ("weak", ("", "passage: "))
-    own.write_text("")
-    for line in ('vectors = "weak"', 'vectors_url = "http://x"', 'vectors_command = ["x"]'):
-        (tmp_path / "mdmem.toml").write_text(line)
-        with pytest.raises(WorkspaceProblem) as raised:
-            load(tmp_path, None, os.environ)
-        assert raised.value.code == "not-here"
 
 
 def test_a_prefix_for_each_side(world: World, tmp_path: Path):
