@@ -1,4 +1,4 @@
-# mdmem on a timer, for a workspace that is mounted: docs/schedule.md.
+# mdmem on a timer, for a workspace that is mounted: docs/digest.md.
 FROM python:3.13-slim
 RUN apt-get update && apt-get install --yes --no-install-recommends git && rm -rf /var/lib/apt/lists/*
 RUN --mount=type=bind,target=/source,rw pip install --no-cache-dir /source

@@ -1,4 +1,4 @@
-"""The container of docs/schedule.md: as written, and with what it lacks taken away here."""
+"""The container of docs/digest.md: as written, and with what it lacks taken away here."""
 
 import itertools
 import json
@@ -32,7 +32,7 @@ KNOWS_NOBODY = {
 
 def words(home: Path) -> list[str]:
     """The words of the documented `docker run`, for somebody's home."""
-    text = (ROOT / "docs" / "schedule.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs" / "digest.md").read_text(encoding="utf-8")
     (command,) = re.findall(r"^    (docker run (?:.*\\\n)*.*)", text, re.MULTILINE)
     ids = (("$(id -u)", str(os.getuid())), ("$(id -g)", str(os.getgid())), ("$HOME", str(home)))
     for name, value in (*ids, ("\\\n", "")):

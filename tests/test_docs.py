@@ -16,6 +16,7 @@ from conftest import World
 from program_source import PACKAGE, PATHS, nodes
 from typer.main import get_command
 
+from mdmem.cli import manual
 from mdmem.cli.app import app
 from mdmem.cli.commands import GROUPS
 
@@ -24,7 +25,8 @@ DOCS = ROOT / "docs"
 PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted(DOCS.rglob("*.md"))]
 GUIDES = [DOCS / "architecture.md", DOCS / "recipes.md", *sorted(PACKAGE.rglob("README.md"))]
 """Pages for those who change the program."""
-LINK = re.compile(r"\[[^\]]*\]\(([^)#]+)(?:#[^)]*)?\)")
+LINK = re.compile(r"\[[^\]]*\]\(([^)#]*)(?:#([^)]*))?\)")
+FENCE = re.compile(r"^```.*?^```", re.DOTALL | re.MULTILINE)
 CODE = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 
 
@@ -219,16 +221,33 @@ def test_the_picture_of_the_rooms_has_the_layers_that_imports_keep_to():
     assert [int(line[:2]) for line in picture] == [*range(len(layers), 0, -1)]
 
 
+@cache
+def anchors(page: Path) -> set[str]:
+    """The addresses of a page's headings."""
+    text = FENCE.sub("", page.read_text(encoding="utf-8"))
+    headings = re.findall(r"^#+ (.+)", text, re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", heading).lower().replace(" ", "-") for heading in headings}
+
+
+def test_each_page_for_users_is_in_its_drawer_and_in_the_help():
+    drawers = (DOCS / "README.md").read_text(encoding="utf-8").split("About the code")[0]
+    topics = set(map(manual.page_path, manual.TOPICS))
+    others = {"README.md", "model.md", "architecture.md", "recipes.md"}
+    assert {target for target, _ in LINK.findall(drawers)} == topics
+    pages = (*DOCS.glob("*.md"), *DOCS.glob("clients/*.md"))
+    assert {path.relative_to(DOCS).as_posix() for path in pages} == topics | others
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda path: path.name)
 class TestPages:
     def test_links_lead_somewhere(self, page: Path):
-        for target in LINK.findall(page.read_text(encoding="utf-8")):
-            assert "://" in target or (page.parent / target).exists(), target
+        for target, anchor in LINK.findall(FENCE.sub("", page.read_text(encoding="utf-8"))):
+            path = page.parent / target if target else page
+            assert "://" in target or path.exists(), target
+            assert "://" in target or not anchor or anchor in anchors(path), f"{target}#{anchor}"
 
     def test_lines_are_not_long(self, page: Path):
-        blocks = re.sub(
-            r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE
-        )
+        blocks = FENCE.sub("", page.read_text(encoding="utf-8"))
         long = [
             line for line in blocks.splitlines() if len(line) > 150 and not line.startswith("|")
         ]

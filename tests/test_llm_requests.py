@@ -152,8 +152,8 @@ def test_the_last_line_that_was_sent_as_a_whole():
 
 
 def shown(words: str) -> Any:
-    """The object of docs/model.md that has some words in it."""
-    text = (Path(__file__).parent.parent / "docs" / "model.md").read_text(encoding="utf-8")
+    """The object of docs/vectors.md that has some words in it."""
+    text = (Path(__file__).parent.parent / "docs" / "vectors.md").read_text(encoding="utf-8")
     blocks = re.findall(r"^    \{.*(?:\n     .*)*", text, re.MULTILINE)
     (block,) = (block for block in blocks if words in block)
     return json.loads(block)
