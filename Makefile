@@ -86,6 +86,7 @@ lint: $(STAMP)
 docs: $(STAMP)
 	$(VENV)/bin/python docs/tools/generate_commands.py
 	$(VENV)/bin/python docs/tools/generate_table.py
+	$(VENV)/bin/python docs/tools/generate_settings.py
 	$(VENV)/bin/python docs/tools/merges.py
 	$(VENV)/bin/python docs/tools/transcripts.py
 

@@ -36,7 +36,7 @@ class TestHelp:
         assert shell.run("help", "trust").err == ""
 
     def test_by_another_word(self, shell: Shell):
-        assert shell.run("help", "settings").out == shell.run("help", "file-format").out
+        assert shell.run("help", "config").out == shell.run("help", "settings").out
 
     def test_of_what_is_not_there(self, shell: Shell):
         done = shell.run("help", "zebra")

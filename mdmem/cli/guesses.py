@@ -76,7 +76,7 @@ COMMANDS: Mapping[str, str] = _table(
         "sanitize sanitise mask scrub anonymize anonymise": "mdmem redact",
         "info state where summary overview whoami": "mdmem status",
         "config settings configure options preferences": (
-            "mdmem help file-format (settings are in mdmem.toml)"
+            "mdmem help settings (they are in mdmem.toml)"
         ),
         "memory mem memories-search mdmem": (
             "mdmem search QUERY, mdmem log TEXT, or mdmem remember TEXT"

@@ -39,7 +39,8 @@ TOPICS = {
     "page": "The web page: what it shows, keys, export, safety",
     "trends": "How memory changes over weeks: facts, survival, who writes",
     "commands": "Every command and option",
-    "file-format": "File format and settings",
+    "settings": "Every setting, and the environment",
+    "file-format": "The format of files and commits, and the state",
     "errors": "Errors, by code",
     "mcp": "The MCP server for Claude Code, Codex and other hosts",
     "glossary": "Glossary",
@@ -52,7 +53,8 @@ TOPICS = {
 _CLIENT_PAGES = ("claude-code", "codex", "openclaw", "any-mcp-client", "anthropic-sdk")
 # the pages for other words
 _TOPIC_ALIASES = {
-    **dict.fromkeys(("settings", "config", "files", "format"), "file-format"),
+    **dict.fromkeys(("files", "format"), "file-format"),
+    **dict.fromkeys(("config", "environment"), "settings"),
     **dict.fromkeys(("upgrade", "uninstall", "completion", "setup"), "install"),
     **{
         "agent": "agents",

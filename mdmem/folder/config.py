@@ -48,7 +48,7 @@ LANGUAGES = {
     "tr": "turkish",
 }
 """The languages that words can be stemmed in (`search.languages`), by ISO 639 code."""
-_CHOICES = {
+CHOICES = {
     "direct_edits": ("commit", "refuse"),
     "context": ("on", "off"),
     "session_scope": ("project", "all"),
@@ -60,6 +60,7 @@ _CHOICES = {
     "write": ("apply", "propose"),
     "vectors": ("off", "weak", "always"),
 }
+"""The values of settings that have few."""
 _TEXTS = (
     "timezone",
     "author",
@@ -120,62 +121,154 @@ HOME_VARIABLES = ("HOME", "USERPROFILE", "XDG_CONFIG_HOME", "APPDATA")
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """The settings of a workspace. Times are in seconds (`vectors_wait`: milliseconds), sizes in
-    lines and bytes.
+    """The settings of a workspace; docs/settings.md has what stands below each field.
 
-    `write` has the names of the agents that propose what they write; `pool` has full paths of
-    workspaces that are read with this one.
+    Here, `write` has the names of the agents that propose what they write.
     """
 
     timezone: str | None = None
+    """A name such as `Europe/Berlin`; if not set, the system's time zone."""
     author: str | None = None
+    """`NAME <EMAIL>`: the author of commits if git has no user name set. It does not say who you
+    are.
+    """
     actor: str | None = None
+    """The default of `--actor`. In `mdmem.toml` it cannot be one of your `people`."""
     people: tuple[str, ...] = ()
+    """Actors that are persons. Any other actor is an agent: what it calls `user-stated` is kept as
+    claimed by it.
+    """
     me: tuple[str, ...] = ()
+    """Your e-mail addresses besides git's. Commits from other addresses are other people's."""
     agents: tuple[str, ...] = ()
+    """Addresses or names of authors of commits that are agents: their lines are `inferred`. Never
+    you.
+    """
     paths: tuple[str, ...] = ()
+    """Globs from the workspace: further Markdown files that are memory."""
     daily: str | None = None
+    """The file that `log` writes to, by day. If not set, `memory/%Y-%m-%d.md`, or `%Y-%m-%d.md` if
+    the workspace's own folder is called `memory`. `mdmem init` names the value for daily notes kept
+    elsewhere.
+    """
     extra_paths: tuple[str, ...] = ()
+    """Further folders to search; `~` is your home. Folders outside the work tree count only if your
+    `config.toml` names them too.
+    """
     direct_edits: str = "commit"
+    """A person's pending edits of a file that is about to be changed: `commit` them first, or
+    `refuse` the change.
+    """
     allow_detached: bool = False
+    """Commit on a detached HEAD too."""
     lock_timeout: float = 30.0
+    """Maximum seconds to wait for another process of mdmem that is writing."""
     hook_timeout: float = 30.0
+    """Maximum seconds for a `git commit` and its hooks."""
     half_life_days: float | None = None
+    """The number of days after which an entry of a daily log has half its weight in a search, by
+    the real clock (with `--as-of`, by that day). Other files keep their weight; if not set, all do.
+    """
     language: str | None = None
+    """The language of files too short to tell theirs; if not set, English. Words are found in other
+    forms by the language of each file, which its own words tell, so this is seldom needed. A code
+    (`de`, `pt-BR`) will do.
+    """
     budget_lines: int = 200
+    """Maximum lines of MEMORY.md: above it, `check` warns, and a night only proposes new lines."""
     budget_bytes: int = 25_000
+    """The same in bytes."""
     log_queries: bool = False
+    """Keep queries in the events, without secrets and cut to 300 characters. A purge drops events
+    with a query.
+    """
     flush_prompt: str | None = None
+    """The user prompt of `mdmem flush` in place of the built-in one; `{day}`, `{path}` and
+    `{silent}` are filled in.
+    """
     flush_system: str | None = None
+    """The system prompt of `mdmem flush`, likewise."""
     context: str = "on"
+    """`off` silences the hooks of an agent's host (`mdmem agent-hook`)."""
     workspace: str | None = None
+    """The full path of the workspace to use if there is none in this folder or above; `~` is your
+    home.
+    """
     pool: tuple[str, ...] = ()
+    """Full paths of workspaces that `search`, `facts`, `recall`, `tags`, `context` and the tools
+    read together with this one.
+    """
     adopt: tuple[str, ...] = ()
+    """Full paths, which may be globs (`~` is your home; `*` is one folder, `**` any), of workspaces
+    that agents may use, besides those that `mdmem init` adopted.
+    """
     sessions: tuple[str, ...] = ()
+    """Clients whose sessions `mdmem digest` reads (`claude`, `codex`, `openclaw`, `gemini`), or
+    globs of transcripts.
+    """
     session_scope: str = "project"
+    """`project`: sessions that worked in this work tree or in those of the projects that name this
+    workspace. `all`: all of them.
+    """
     sync: str = "off"
+    """`auto` syncs after writes, with `mdmem run` and at the start of a session."""
     sync_remote: str | None = None
+    """The remote that `mdmem sync` uses; if not set, that of the branch's upstream, or the only
+    one.
+    """
     sync_files: str = "memory"
+    """`all` also syncs commits of other files than memory."""
     owner: tuple[str, ...] = ()
+    """Your sender ids in chats. Statements of others count as `inferred`, with their name."""
     digest: str = "rules"
+    """`rules`: no model. `model`: a model reads what the rules have left. `off`: only named
+    sessions are read.
+    """
     model_url: str | None = None
+    """A server with the interface of OpenAI."""
     model_name: str | None = None
+    """The name of its model."""
     model_key_env: str | None = None
+    """The name of the environment variable with the key, if the server needs one."""
     model_command: tuple[str, ...] = ()
+    """Instead of a server, a program and its arguments: the request is on its standard input, the
+    answer on its standard output.
+    """
     model_tokens_day: int = 200_000
+    """Maximum number of tokens that this model and the one for vectors use per day."""
     vectors: str = "off"
+    """`weak` asks a model for vectors where words leave doubt, `always` for each question."""
     vectors_url: str | None = None
+    """A server with OpenAI's `/embeddings`."""
     vectors_name: str | None = None
+    """The name of its model."""
     vectors_key_env: str | None = None
+    """The name of the environment variable with the key, if the server needs one."""
     vectors_command: tuple[str, ...] = ()
+    """Instead of a server, a program and its arguments: texts are JSON lines on its standard input,
+    vectors on its standard output.
+    """
     vectors_prefix: tuple[str, str] | tuple[()] = ()
+    """The texts that the model wants in front of a question and of an entry, as in
+    `["query: ", "passage: "]`.
+    """
     vectors_wait: float = 150.0
+    """Maximum milliseconds that a search waits for the vector of its question."""
     dream: str = "propose"
+    """`mdmem run` consolidates past days: `propose` proposes all changes, `apply` applies certain
+    ones and proposes the rest, `off` does nothing.
+    """
     dream_at: str = "02:00"
+    """The time of the next day from which a day is consolidated."""
     dream_changes: int = 20
+    """Maximum number of changes that a night applies. If there are more, all are proposed."""
     server: str = "on"
+    """`off`: no server speeds up commands."""
     write: tuple[str, ...] = ()
+    """For all agents, or in `[actor."NAME"]` for one: `propose` makes proposals of what they write.
+    """
     agents_propose: bool = False
+    """All agents of all users propose what they write. The stricter of this and `write` holds."""
 
 
 _NAMES = Settings.__match_args__
@@ -239,8 +332,8 @@ def _check_value(name: str, value: Any, file_name: str) -> Any:
     if name in _TEXTS:
         if not isinstance(value, str) or not value.strip() or not value.isprintable():
             raise wrong("a one-line text")
-        if value not in _CHOICES.get(name, (value,)):
-            raise wrong(" or ".join(_CHOICES[name]))
+        if value not in CHOICES.get(name, (value,)):
+            raise wrong(" or ".join(CHOICES[name]))
         if name == "dream_at" and not _MINUTE.fullmatch(value):
             raise wrong("a time as 02:00")
         if name == "daily" and not layout.is_named_by_day(value):
