@@ -15,7 +15,7 @@ from test_transcripts import HEADERS
 from test_transcripts_in_parts import MAKERS
 
 from mdmem.model import Op
-from mdmem.model.writes import Change, Contradict, Resolve, Revert
+from mdmem.model.writes import Action, Change, Contradict, Resolve, Revert
 from mdmem.sessions.clients import CLIENT_NAMES
 
 ROOT = PACKAGE.parent
@@ -77,6 +77,13 @@ class TestVerb:
 
     def test_an_operation_has_its_words(self):
         assert [op for op in Op if not op.done] == []
+
+
+@pytest.mark.parametrize("action", Action)
+def test_an_action_is_in_every_file_that_the_recipe_names(action: Action):
+    word = re.compile(rf"\b({action.name}|{action})\b")
+    files = files_of("An action of a verb").items()
+    assert [name for name, path in files if not word.search(path.read_text("utf-8"))] == []
 
 
 class TestDoor:
