@@ -15,15 +15,15 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from kept_state import keep_state
 
 from mdmem.memory import carry_out
-from mdmem.model.proposals import Accept, Propose, Reject
+from mdmem.model.proposals import Decide, Propose
 from mdmem.model.writes import Change
-from mdmem.review import deciding, proposing
+from mdmem.review import list_decisions, proposing
 from mdmem.workspace import open_at
 
 if TYPE_CHECKING:
     from workspaces import Desk
 
-    Request = Propose | Accept | Reject
+    Request = Propose | Decide
 
 _MOST_STEPS = 40
 _STEPS = ("os.rename", "os.remove", "os.mkdir", "os.link", "ctypes.dlsym")
@@ -91,10 +91,8 @@ def _write(folder: str, change: "Change | Request", steps: int) -> NoReturn:
     match change:
         case Propose():
             proposing.propose(workspace, change, lambda _: None)
-        case Accept():
-            deciding.accept(workspace, change, lambda _: None)
-        case Reject():
-            deciding.reject(workspace, change, lambda _: None)
+        case Decide():
+            list_decisions.decide(workspace, change, lambda _: None)
         case _:
             carry_out(workspace, change, lambda _: None)
     os._exit(0)

@@ -10,12 +10,12 @@ from workspaces import Desk
 
 from mdmem.changes.recover import WriteSteps
 from mdmem.model.errors import MdmemError
-from mdmem.model.proposals import Accept, Decision, PartView, Propose, ProposedWrite, Reject
+from mdmem.model.proposals import Decide, ListDecision, PartView, Propose, ProposedWrite, Selection
 from mdmem.model.writes import Remember, UserEdit, WriteOptions
 from mdmem.proposals import branches, reading
 from mdmem.repo import commits
 from mdmem.repo.branch_commits import list_refs
-from mdmem.review import deciding, proposing
+from mdmem.review import list_decisions, proposing
 
 SEED = "# Memory\n\n## Facts\n\n- home: Oslo\n- likes tea\n- drives a Volvo\n\n## Work\n\nThe office is at the harbour.\n\n- employer: Stripe\n"
 BOT = "bot"
@@ -53,12 +53,17 @@ def parts(at: Desk, proposal: str) -> dict[str, PartView]:
     return {part.name: part for part in read.view.parts}
 
 
-def accept(at: Desk, proposal: str, *names: str, **fields: Any) -> Decision:
-    return deciding.accept(at.workspace, Accept(proposal, tuple(names), **fields), silent)
+def on(proposal: str, *names: str, edited: Any = (), **fields: Any) -> Decide:
+    """A decision on parts of a proposal."""
+    return Decide(selection=Selection(proposal, names, edited), **fields)
 
 
-def reject(at: Desk, proposal: str, *names: str) -> Decision:
-    return deciding.reject(at.workspace, Reject(proposal, tuple(names)), silent)
+def accept(at: Desk, proposal: str, *names: str, **fields: Any) -> ListDecision:
+    return list_decisions.decide(at.workspace, on(proposal, *names, **fields), silent)
+
+
+def reject(at: Desk, proposal: str, *names: str, **fields: Any) -> ListDecision:
+    return accept(at, proposal, *names, accepts=False, **fields)
 
 
 def own_branch(actor: str) -> str:

@@ -29,7 +29,7 @@ from workspaces import TOKEN, Desk, desk
 
 from mdmem.model import FilePath, Op, Provenance, Source, Supersession
 from mdmem.model.errors import ProposalProblem
-from mdmem.model.proposals import Accept, Decision, PartState, Propose, ProposeBranch, Reject
+from mdmem.model.proposals import ListDecision, PartState, Propose, ProposeBranch
 from mdmem.model.writes import Action, EditSection, PipelineNote, Remember, WriteOptions
 from mdmem.past.messages import CommitNote, compose_message
 from mdmem.proposals import branches, reading
@@ -71,7 +71,7 @@ def test_six_digits_of_a_name_will_do_and_five_will_not(at: Desk) -> None:
     error = problem(accept, at, proposal, name[:5])
     assert (error.code, error.message) == ("part-not-found", f"{proposal} has no part {name[:5]!r}")
     assert proposal in error.hint
-    assert [view.name for view, _ in accept(at, proposal, name[:6].upper()).parts] == [name]
+    assert [each.part.name for each in accept(at, proposal, name[:6].upper()).accepted] == [name]
 
 
 def test_a_section_is_named_by_its_path_its_heading_or_its_etag(at: Desk) -> None:
@@ -99,7 +99,7 @@ def test_a_name_that_fits_several_parts(at: Desk) -> None:
         "'Notes' matches several parts",
         f"They are {', '.join(names)}.",
     )
-    assert accept(at, proposal, "Memory > A > Notes").closed is False
+    assert accept(at, proposal, "Memory > A > Notes").closed == ()
     assert "Other words." not in at.read("MEMORY.md")
 
 
@@ -111,14 +111,14 @@ def test_a_night_is_decided_on_by_its_name_alone(at: Desk) -> None:
     assert dreamt(at, fact("Linear", "Work", key="employer"), NIGHTS[1]) == own
     at.apply(fact("Apple", "Work", key="employer"))
     decision = accept(at, NIGHTS[0])
-    assert ([view.new for view, _ in decision.parts], decision.overtaken) == ([CELLO], ())
-    assert (decision.proposal, decision.closed) == (own, False)
+    assert ([each.part.new for each in decision.accepted], decision.overtaken) == ([CELLO], ())
+    assert (decision.proposal, decision.closed) == (own, ())
     error = problem(accept, at, NIGHTS[0])
     assert (error.code, error.message) == (
         "proposal-not-found",
         f"no part proposed by {NIGHTS[0]} is pending",
     )
-    assert [view.new for view, _ in reject(at, NIGHTS[1]).parts] == ["employer: Linear"]
+    assert [each.part.new for each in reject(at, NIGHTS[1]).rejected] == ["employer: Linear"]
 
 
 def test_a_night_of_several_machines(at: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -142,18 +142,17 @@ def test_a_dry_run_shows_what_would_become_of_it(at: Desk) -> None:
     at.apply(fact("has a dog"))
     refs, state = at.git("for-each-ref"), at.tree_state()
     accepted = accept(at, proposal, options=WriteOptions(dry_run=True))
-    rejected = deciding.reject(
-        at.workspace, Reject(proposal, options=WriteOptions(dry_run=True)), silent
-    )
+    rejected = reject(at, proposal, options=WriteOptions(dry_run=True))
     for decision in (accepted, rejected):
         assert (decision.proposal, decision.dry_run, decision.commits, decision.closed) == (
             proposal,
             True,
             (),
-            False,
+            (),
         )
-        assert [view.name for view, _ in decision.parts] == [fact_id(CELLO)]
-    assert f"+- {CELLO}" in (accepted.parts[0][1].diff or "")
+        decided = (*decision.accepted, *decision.rejected)
+        assert [each.part.name for each in decided] == [fact_id(CELLO)]
+    assert f"+- {CELLO}" in (accepted.accepted[0].result.diff or "")
     assert (at.git("for-each-ref"), at.tree_state()) == (refs, state)
 
 
@@ -162,9 +161,9 @@ def test_the_answer_of_an_acceptance(at: Desk) -> None:
     propose(at, fact("Linear", "Work", key="employer"))
     at.apply(fact("Apple", "Work", key="employer"))
     decision = accept(at, proposal)
-    ((view, result),) = decision.parts
-    assert (view.name, result.commit) == (fact_id(CELLO), at.head())
-    assert (decision.commits, decision.dry_run, decision.closed) == ((at.head(),), False, False)
+    (decided,) = decision.accepted
+    assert (decided.part.name, decided.result.commit) == (fact_id(CELLO), at.head())
+    assert (decision.commits, decision.dry_run, decision.closed) == ((at.head(),), False, ())
     assert [(view.new, view.state) for view in decision.overtaken] == [
         ("employer: Linear", PartState.OVERTAKEN)
     ]
@@ -173,7 +172,8 @@ def test_the_answer_of_an_acceptance(at: Desk) -> None:
 
 def test_the_answer_of_a_rejection(at: Desk) -> None:
     decision = reject(at, propose(at, fact(CELLO)))
-    ((view, result),) = decision.parts
+    (decided,) = decision.rejected
+    result = decided.result
     assert (result.changed, result.path, result.section, result.op) == (
         True,
         "MEMORY.md",
@@ -181,7 +181,7 @@ def test_the_answer_of_a_rejection(at: Desk) -> None:
         Op.REJECT,
     )
     assert (result.commit,) == decision.commits
-    assert (view.state, decision.dry_run) == (PartState.OPEN, False)
+    assert (decided.part.state, decision.dry_run) == (PartState.OPEN, False)
 
 
 # What is refused, or undone as a whole.
@@ -191,8 +191,8 @@ def test_what_an_agent_may_not(at: Desk) -> None:
     proposal = propose(at, fact(CELLO))
     options = WriteOptions(actor=BOT)
     refused = [
-        problem(deciding.accept, at.workspace, Accept(proposal, options=options), silent),
-        problem(deciding.reject, at.workspace, Reject(proposal, options=options), silent),
+        problem(accept, at, proposal, options=options),
+        problem(reject, at, proposal, options=options),
     ]
     assert [error.message for error in refused] == [
         f"bot is an agent and cannot {verb}: a person decides" for verb in ("accept", "reject")
@@ -200,9 +200,9 @@ def test_what_an_agent_may_not(at: Desk) -> None:
 
 
 def test_a_secret_in_a_reason(at: Desk) -> None:
-    request = Reject(propose(at, fact(CELLO)), options=WriteOptions(reason=f"the token is {TOKEN}"))
+    proposal, options = propose(at, fact(CELLO)), WriteOptions(reason=f"the token is {TOKEN}")
     state = at.tree_state()
-    assert problem(deciding.reject, at.workspace, request, silent).code == "secret-found"
+    assert problem(reject, at, proposal, options=options).code == "secret-found"
     assert at.tree_state() == state
 
 
@@ -222,7 +222,7 @@ def test_one_commit_rejects_as_many_parts_as_a_message_quotes(at: Desk) -> None:
     proposal = from_branch(at, SEED + "".join(f"- keeps {number} bees\n" for number in range(21)))
     decision = reject(at, proposal)
     assert [len(trailers(at, commit)["Rejects"]) for commit in decision.commits] == [20, 1]
-    assert (decision.closed, len(decision.parts)) == (True, 21)
+    assert (decision.closed, len(decision.rejected)) == ((proposal,), 21)
 
 
 @pytest.mark.parametrize(
@@ -235,7 +235,7 @@ def test_one_commit_rejects_as_many_parts_as_a_message_quotes(at: Desk) -> None:
 def test_what_a_killed_write_left_is_done_first(
     at: Desk,
     monkeypatch: pytest.MonkeyPatch,
-    decide: Callable[[Desk, str], Decision],
+    decide: Callable[[Desk, str], ListDecision],
     is_acceptance: bool,
 ) -> None:
     proposal = propose(at, fact(CELLO))
@@ -386,7 +386,7 @@ class TestPartsOfOneName:
 
     @pytest.mark.parametrize("decide", [accept, reject])
     def test_none_is_decided_on_alone(
-        self, at: Desk, proposal: str, decide: Callable[..., Decision]
+        self, at: Desk, proposal: str, decide: Callable[..., ListDecision]
     ) -> None:
         head = at.head
         with pytest.raises(ProposalProblem) as refused:
@@ -398,16 +398,16 @@ class TestPartsOfOneName:
         assert at.head == head
 
     def test_all_are_taken_together(self, at: Desk, proposal: str) -> None:
-        assert len(accept(at, proposal).parts) == 2
+        assert len(accept(at, proposal).accepted) == 2
         assert at.read("MEMORY.md").rstrip() == f"# M\n\n## A\n\n{self.LINE} #drink\n\n## B"
 
     def test_all_are_rejected_together(self, at: Desk, proposal: str) -> None:
-        assert len(reject(at, proposal).parts) == 2
+        assert len(reject(at, proposal).rejected) == 2
 
     def test_none_is_taken_while_another_is_overtaken(self, at: Desk, proposal: str) -> None:
         at.write("MEMORY.md", f"# M\n\n## A\n\n- likes coffee now\n\n## B\n\n{self.LINE}\n")
         at.commit()
         before = at.read("MEMORY.md")
         decision = accept(at, proposal)
-        assert (decision.parts, len(decision.overtaken)) == ((), 1)
+        assert (decision.accepted, len(decision.overtaken)) == ((), 1)
         assert at.read("MEMORY.md") == before

@@ -22,6 +22,7 @@ from dreams import (
     settings,
     waiting,
 )
+from proposal_actions import on
 from workspaces import Desk, desk
 
 from mdmem.changes.file_write import Plan
@@ -32,7 +33,6 @@ from mdmem.model import FilePath, Source
 from mdmem.model.errors import MdmemError, RefusedChange
 from mdmem.model.history import FactHistory, ShowHistory
 from mdmem.model.pipelines import DreamOp
-from mdmem.model.proposals import Accept, Reject
 from mdmem.model.writes import Forget, Remember, Revert, WriteOptions
 from mdmem.nights import steps
 from mdmem.nights.dream import due, writing
@@ -212,7 +212,7 @@ class TestStanding:
         if how == "reject":
             dream(at, apply=False)
             with closing(Memory(at.workspace)) as memory:
-                memory.proposals.reject(Reject("dream/2026-03-06"))
+                memory.proposals.decide(on("dream/2026-03-06", accepts=False))
         else:
             remember(at, "I prefer tea over coffee")
             if how == "forget":
@@ -602,15 +602,15 @@ class TestProposals:
         digested(at, Said("Berta: the party is on Friday", day=date(2026, 3, 7), sender="Berta"))
         dream(at)
         with closing(Memory(at.workspace)) as memory:
-            decision = memory.proposals.accept(Accept("dream/2026-03-06"))
-            assert [part.new for part, _ in decision.parts] == [
+            decision = memory.proposals.decide(on("dream/2026-03-06"))
+            assert [each.part.new for each in decision.accepted] == [
                 "plays the cello in a trio on Tuesdays"
             ]
             assert not decision.closed
             with pytest.raises(
                 MdmemError, match=r"no part proposed by dream/2026-03-06 is pending"
             ):
-                memory.proposals.accept(Accept("dream/2026-03-06"))
+                memory.proposals.decide(on("dream/2026-03-06"))
         assert "- plays the cello in a trio on Tuesdays" in curated(at)
         assert len(waiting(at)) == 1
 

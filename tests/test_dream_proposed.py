@@ -18,6 +18,7 @@ from dreams import (
     settings,
     waiting,
 )
+from proposal_actions import on
 from workspaces import Desk, desk
 
 from mdmem.cli.messages import in_flags
@@ -25,7 +26,6 @@ from mdmem.memory import Memory
 from mdmem.model import Source
 from mdmem.model.errors import MdmemError
 from mdmem.model.pipelines import TOO_MANY_WAIT, DreamOp
-from mdmem.model.proposals import Accept
 from mdmem.show.pipelines import dream_notes
 from mdmem.show.values import to_json
 
@@ -281,7 +281,7 @@ class TestWhatThePersonWrote:
         (part,) = waiting(written)
         assert part.origin.source is Source.USER_STATED
         with closing(Memory(written.workspace)) as memory:
-            memory.proposals.accept(Accept(f"dream/{DAY}"))
+            memory.proposals.decide(on(f"dream/{DAY}"))
         assert "Mdmem-Source: user-stated" in written.git("log", "-1", "--format=%B")
 
     def test_is_no_duplicate_of_the_line_in_the_log(self, written: Desk):

@@ -14,10 +14,11 @@ import pytest
 from command_table import UNDER_POWER_CUTS
 from conftest import World
 from powercut import Git, Look, Recorder, State, Step, cuts, lay_out, left_at_the_end, story
+from proposal_actions import on
 from workspaces import MARK, NOW, SEED, Desk, append, code_of, desk
 
 from mdmem.memory import Memory, initialise
-from mdmem.model.proposals import Accept, Propose, Reject
+from mdmem.model.proposals import Propose
 from mdmem.model.reads import Initialise
 from mdmem.model.writes import (
     Action,
@@ -143,8 +144,8 @@ VERBS: dict[str, tuple[Callable[[Desk], None], Callable[[Memory], object]]] = {
         with_a_fact_elsewhere,
         changed_file(MovePath("memory/a.md", "notes/deep/a.md")),
     ),
-    "accept": (proposed, lambda memory: memory.proposals.accept(Accept(PROPOSAL))),
-    "reject": (proposed, lambda memory: memory.proposals.reject(Reject(PROPOSAL))),
+    "accept": (proposed, lambda memory: memory.proposals.decide(on(PROPOSAL))),
+    "reject": (proposed, lambda memory: memory.proposals.decide(on(PROPOSAL, accepts=False))),
     "task start": (used, lambda memory: memory.tasks.start(TASK, "Redis", OPTIONS)),
     "task note": (begun, lambda memory: memory.tasks.note(TASK, "half way", OPTIONS)),
     "task done": (begun, lambda memory: memory.tasks.end(TASK, "it is moved", OPTIONS)),

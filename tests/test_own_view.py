@@ -21,6 +21,7 @@ from command_table import ROWS, SEEN, UNSEEN, WORD
 from commandline import commands_built_once as commands_built_once
 from conftest import World, keep_from_background, sealed_world
 from dreams import settings
+from proposal_actions import on
 from workspaces import Desk, desk, match_index
 
 from mdmem.cli import main
@@ -29,7 +30,6 @@ from mdmem.mcp.tools import FILE_URI, TOOLS
 from mdmem.memory import Memory
 from mdmem.memtool import Backend
 from mdmem.model.errors import SectionProblem
-from mdmem.model.proposals import Accept
 from mdmem.model.searches import ListFacts
 from mdmem.model.writes import WriteOptions
 from mdmem.proposals import branches, reading
@@ -279,7 +279,7 @@ def test_an_agent_edits_what_it_has_proposed(at: Desk, edit: Edit) -> None:
     assert "The office is at the harbour.\n\nIt has a lion." in parts(at).values()
     (proposal,) = branches.open_proposals(at.workspace)
     with closing(Memory.open(at.root, os.environ)) as opened:
-        opened.proposals.accept(Accept(proposal))
+        opened.proposals.decide(on(proposal))
     text = at.read("MEMORY.md")
     assert "It has a lion.\n" in text
     assert f"- home: {WORD} street\n" in text

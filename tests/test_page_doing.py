@@ -14,11 +14,12 @@ from typing import Any
 import pytest
 from conftest import World, sealed_world
 from page_driver import Response, ask
+from proposal_actions import on
 from workspaces import TOKEN, Desk, match_index
 
 from mdmem.memory import Memory
 from mdmem.model import Source
-from mdmem.model.proposals import Propose, Reject
+from mdmem.model.proposals import Propose
 from mdmem.model.searches import Hit, ListFacts
 from mdmem.model.writes import Forget, Remember, WriteOptions
 from mdmem.page.app import build_app
@@ -271,7 +272,7 @@ def add_a_part(tab: Tab) -> None:
 
 
 def close_it(tab: Tab) -> None:
-    tab.memory.proposals.reject(Reject(proposal_of(tab, "cello")))
+    tab.memory.proposals.decide(on(proposal_of(tab, "cello"), accepts=False))
 
 
 def change_its_place(tab: Tab) -> None:
@@ -656,7 +657,7 @@ def test_review_says_everything_that_waits(tab: Tab) -> None:
 
 def test_review_says_that_nothing_waits(tab: Tab) -> None:
     for view in tab.memory.proposals.standing().views:
-        tab.memory.proposals.reject(Reject(view.id))
+        tab.memory.proposals.decide(on(view.id, accepts=False))
     tab.press(tab.find("/review", "^Keep both"))
     assert "Nothing is waiting." in tab.get("/review").text
 

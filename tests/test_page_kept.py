@@ -15,11 +15,12 @@ import pytest
 from commandline import MadeOnce
 from conftest import World
 from page_driver import ask
+from proposal_actions import on
 from workspaces import NOW, Desk, desk
 
 from mdmem.folder import files
 from mdmem.memory import Memory
-from mdmem.model.proposals import Propose, Reject
+from mdmem.model.proposals import Propose
 from mdmem.model.writes import Contradict, Forget, Log, Remember, WriteOptions
 from mdmem.page.app import build_app
 from mdmem.page.links import Links
@@ -173,7 +174,7 @@ def propose(at: Desk, memory: Memory) -> None:
 
 def reject(at: Desk, memory: Memory) -> None:
     (view,) = memory.proposals.standing().views
-    memory.proposals.reject(Reject(view.id))
+    memory.proposals.decide(on(view.id, accepts=False))
 
 
 def stage(at: Desk, memory: Memory) -> None:

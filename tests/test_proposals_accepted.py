@@ -22,11 +22,11 @@ from workspaces import Desk, desk
 from mdmem.memory import Memory
 from mdmem.model import Source
 from mdmem.model.errors import UsageProblem
-from mdmem.model.proposals import Accept, PartOp, PartState, ProposeBranch, Reject
+from mdmem.model.proposals import PartOp, PartState, ProposeBranch
 from mdmem.model.writes import Action, EditSection, Forget, Log, Remember, WriteOptions
 from mdmem.past import fresh_trail
 from mdmem.proposals import branches
-from mdmem.review import deciding, proposing
+from mdmem.review import proposing
 from mdmem.text.facts import fact_id
 
 
@@ -141,12 +141,8 @@ def test_an_agent_decides_nothing(at: Desk) -> None:
     proposal = propose(at, fact("plays the cello"))
     state = at.tree_state()
     for work in (
-        lambda: deciding.accept(
-            at.workspace, Accept(proposal, options=WriteOptions(actor="other")), silent
-        ),
-        lambda: deciding.reject(
-            at.workspace, Reject(proposal, options=WriteOptions(actor=BOT)), silent
-        ),
+        lambda: accept(at, proposal, options=WriteOptions(actor="other")),
+        lambda: reject(at, proposal, options=WriteOptions(actor=BOT)),
     ):
         assert problem(work).code == "not-allowed"
     assert at.tree_state() == state
@@ -199,7 +195,7 @@ def test_an_overtaken_part_is_taken_by_its_name_and_anyway(at: Desk) -> None:
     assert at.tree_state() == state
     decision = accept(at, proposal, name[:6], anyway=True)
     assert decision.closed
-    assert decision.parts[0][1].warnings == ()
+    assert decision.accepted[0].result.warnings == ()
     assert "employer: Linear" in at.read("MEMORY.md")
     assert "Apple" not in at.read("MEMORY.md")
     assert trailers(at)["Supersedes"] == [f"{fact_id('employer: Apple')} {name}"]
@@ -209,9 +205,8 @@ def test_what_is_taken_anyway_keeps_the_block_id_and_says_that_it_is_weaker(at: 
     proposal = propose(at, fact("Linear", "Work", key="employer"))
     at.write("MEMORY.md", SEED.replace("- employer: Stripe", "- employer: Apple ^job"))
     at.commit()
-    (result,) = (
-        result for _, result in accept(at, proposal, fact_id("employer: Linear"), anyway=True).parts
-    )
+    (done,) = accept(at, proposal, fact_id("employer: Linear"), anyway=True).accepted
+    result = done.result
     assert at.read("MEMORY.md").endswith("- employer: Linear ^job\n")
     assert result.warnings == ("weaker-source",)
     assert "employer: Apple" in result.notes[0]
@@ -219,7 +214,7 @@ def test_what_is_taken_anyway_keeps_the_block_id_and_says_that_it_is_weaker(at: 
 
 def test_only_what_is_named_is_taken_anyway(at: Desk) -> None:
     with pytest.raises(UsageProblem, match="anyway"):
-        Accept(propose(at, fact("plays the cello")), anyway=True)
+        accept(at, propose(at, fact("plays the cello")), anyway=True)
 
 
 def test_a_part_that_only_the_merge_shows_to_be_overtaken_is_left_out(at: Desk) -> None:
@@ -242,7 +237,7 @@ def test_a_part_that_only_the_merge_shows_to_be_overtaken_is_left_out(at: Desk) 
     assert [(part.new, part.state) for part in decision.overtaken] == [
         ("k: blue", PartState.OVERTAKEN)
     ]
-    assert [part.old for part, _ in decision.parts] == ["k: red"]
+    assert [each.part.old for each in decision.accepted] == ["k: red"]
     assert "k: " not in at.read("MEMORY.md")
 
 
@@ -345,7 +340,7 @@ def test_a_memory_file_that_cannot_be_read_now_closes_no_proposal(at: Desk) -> N
     proposal = propose(at, fact("plays the cello"))
     propose(at, Remember("two", file="memory/a.md", section="A"))
     (at.root / "MEMORY.md").write_bytes(b"# Memory\n\n\xff\n")
-    assert accept(at, proposal, fact_id("two")).closed is False
+    assert accept(at, proposal, fact_id("two")).closed == ()
     for decide in (accept, reject):
         assert problem(decide, at, proposal).code == "unsupported-file"
         assert problem(decide, at, proposal, fact_id("plays the cello")).code == "unsupported-file"

@@ -346,7 +346,7 @@ def test_a_plain_merge_leaves_nothing_open(at: Desk) -> None:
     at.git("merge", "-q", "--no-edit", branch)
     assert Memory(at.workspace).proposals.standing().views == ()
     decision = accept(at, proposal)
-    assert (decision.parts, decision.closed) == ((), True)
+    assert (decision.accepted, decision.closed) == ((), (proposal,))
     assert branches.open_proposals(at.workspace) == {}
 
 
@@ -400,7 +400,7 @@ def test_a_branch_that_a_work_tree_has_is_left_alone(at: Desk, tmp_path: Path) -
     tip = at.git("rev-parse", name)
     assert problem(proposed, at, fact("rides a bicycle")).code == "checked-out"
     decision = reject(at, proposal)
-    assert (len(decision.commits), decision.closed) == (1, False)
+    assert (len(decision.commits), decision.closed) == (1, ())
     assert at.git("rev-parse", name) == tip
     assert [part.state for part in parts(at, proposal).values()] == [PartState.REJECTED]
     at.git("worktree", "remove", tmp_path / "theirs")
@@ -412,7 +412,7 @@ def test_head_on_a_proposal_stays_there(at: Desk) -> None:
     name = branches.find_proposal(at.workspace, proposal).name.removeprefix("refs/heads/")
     at.git("switch", "-q", name)
     decision = accept(at, proposal)
-    assert (decision.parts, decision.closed) == ((), False)
+    assert (decision.accepted, decision.closed) == ((), ())
     assert at.git("symbolic-ref", "--short", "HEAD").strip() == name
     assert "cello" in at.read("MEMORY.md")
 

@@ -30,7 +30,6 @@ from mdmem.model.proposals import (
     PartState,
     ProposalView,
     ProposeBranch,
-    Reject,
 )
 from mdmem.model.writes import Forget, Purge, Remember
 from mdmem.proposals import branches, origins, reading
@@ -333,7 +332,7 @@ def test_a_decision_that_is_killed_is_finished_by_the_next(
         with pytest.raises(SystemExit):
             reject(at, proposal, name)
     assert parts(at, proposal)[name].state is PartState.REJECTED
-    deciding.reject(at.workspace, Reject(proposal, (name,)), silent)
+    reject(at, proposal, name)
     tip = branches.find_proposal(at.workspace, proposal).tip
     assert "bicycle" not in at.git("show", f"{tip}:MEMORY.md")
     assert len(origins.rejected_parts(at.workspace.repository, at.workspace.repository.head())) == 1

@@ -10,11 +10,11 @@ import pytest
 from commandline import mdmem
 from conftest import World
 from killed_write import killed_after
-from proposal_actions import BOT, SEED, accept, closed, fact, parts, propose, reject, silent
+from proposal_actions import BOT, SEED, accept, closed, fact, on, parts, propose, reject, silent
 from workspaces import NOW, Desk, desk
 
 from mdmem.memory import Memory
-from mdmem.model.proposals import Accept, PartState, Propose, Reject
+from mdmem.model.proposals import PartState, Propose
 from mdmem.model.writes import Remember, WriteOptions
 from mdmem.proposals import branches
 from mdmem.review import proposing
@@ -71,7 +71,7 @@ def test_a_killed_acceptance_is_completed_by_the_next(
 ) -> None:
     proposal = propose(at, fact(BICYCLE))
     propose(at, fact("Linear", "Work", key="employer"))
-    copies = killed_after(at, tmp_path / "killed", Accept(proposal), NOW, steps)
+    copies = killed_after(at, tmp_path / "killed", on(proposal), NOW, steps)
     assert copies[0][1]
     assert not copies[-1][1], "it has more steps than are tried"
     for copy, _ in copies:
@@ -93,7 +93,8 @@ def test_a_killed_rejection_is_completed_by_the_next(
 ) -> None:
     proposal = propose(at, fact(BICYCLE))
     propose(at, fact(CELLO))
-    copies = killed_after(at, tmp_path / "killed", Reject(proposal, (fact_id(CELLO),)), NOW, steps)
+    request = on(proposal, fact_id(CELLO), accepts=False)
+    copies = killed_after(at, tmp_path / "killed", request, NOW, steps)
     assert copies[0][1]
     assert not copies[-1][1], "it has more steps than are tried"
     for copy, _ in copies:

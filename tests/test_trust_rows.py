@@ -15,6 +15,7 @@ from conftest import World
 from dream_records import entry, memory_of, stands
 from model_sessions import SMALL, aged, settings
 from pi_sessions import write_session
+from proposal_actions import on
 from scripted_models import MODEL, quoting_agents, serving
 from workspaces import NOW, Desk, desk
 
@@ -25,7 +26,7 @@ from mdmem.memory import Memory, hosts
 from mdmem.model import Source
 from mdmem.model.errors import WorkspaceProblem
 from mdmem.model.pipelines import DreamOp
-from mdmem.model.proposals import Accept, ProposeBranch
+from mdmem.model.proposals import ProposeBranch
 from mdmem.model.searches import ListFacts
 from mdmem.model.sessions import Message, Speaker
 from mdmem.model.writes import Remember, WriteOptions
@@ -128,7 +129,7 @@ def proposal(at: Desk) -> None:
     at.git("switch", "-q", "main")
     with closing(Memory(at.workspace)) as memory:
         view = memory.proposals.propose_branch(ProposeBranch("contrib"))
-        memory.proposals.accept(Accept(view.id))
+        memory.proposals.decide(on(view.id))
         (fact,) = [each for each in memory.facts(ListFacts()).facts if "Bergen" in each.text]
     assert fact.source is Source.INFERRED
 

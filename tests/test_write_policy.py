@@ -38,6 +38,7 @@ from command_table import ROWS as COMMAND_ROWS
 from commandline import commands_built_once as commands_built_once
 from conftest import World, sealed_world
 from dreams import Said, digested, settings
+from proposal_actions import on
 from session_files import claude
 from workspaces import Desk, TreeState, match_index
 
@@ -54,7 +55,7 @@ from mdmem.memory.proposals import Proposals
 from mdmem.memtool import Backend
 from mdmem.memtool import commands as tool_commands
 from mdmem.model.pipelines import Digest, Dream
-from mdmem.model.proposals import Accept, Decide, Propose, ProposeBranch, Reject, Selection
+from mdmem.model.proposals import Propose, ProposeBranch
 from mdmem.model.writes import (
     Change,
     MovePath,
@@ -500,7 +501,7 @@ def test_a_changed_file_that_is_accepted_is_as_the_tool_would_have_made_it(
     path = "MEMORY.md" if "MEMORY" in values["path"] else "memory/cats.md"
     proposal = backend.call({"command": command, **values}).split()[2].rstrip(":")
     with closing(Memory.open(at.root, os.environ)) as opened:
-        opened.proposals.accept(Accept(proposal))
+        opened.proposals.decide(on(proposal))
     accepted = at.read(path)
     at.git("reset", "-q", "--hard", "HEAD^")
     settings(at.world)
@@ -529,16 +530,8 @@ CALLS: Mapping[str, tuple[Callable[[Memory, str], object], Fate]] = {
         lambda at, _: at.proposals.propose_branch(ProposeBranch("feature", actor=AGENT)),
         PROPOSED,
     ),
-    "Proposals.accept": (
-        lambda at, named: at.proposals.accept(Accept(named, options=OPTIONS)),
-        REFUSED,
-    ),
-    "Proposals.reject": (
-        lambda at, named: at.proposals.reject(Reject(named, options=OPTIONS)),
-        REFUSED,
-    ),
     "Proposals.decide": (
-        lambda at, _: at.proposals.decide(Decide(selection=Selection(), options=OPTIONS)),
+        lambda at, named: at.proposals.decide(on(named, options=OPTIONS)),
         REFUSED,
     ),
 }

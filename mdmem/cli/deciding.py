@@ -15,7 +15,6 @@ from mdmem.cli.write_options import write_answer, write_options
 from mdmem.memory import Memory
 from mdmem.model.errors import ProposalProblem, UsageProblem
 from mdmem.model.proposals import (
-    Accept,
     Decide,
     ItemChoice,
     ListDecision,
@@ -23,7 +22,6 @@ from mdmem.model.proposals import (
     ProposalList,
     Propose,
     ProposeBranch,
-    Reject,
     Selection,
     is_number,
     parse_age,
@@ -35,6 +33,7 @@ from mdmem.show import hits, maintenance
 from mdmem.show import proposals as show
 from mdmem.show.proposals import proposed_text
 from mdmem.show.values import to_json
+from mdmem.startup.records import replace
 
 if TYPE_CHECKING:
     import typer
@@ -155,37 +154,35 @@ def accept(
     memory = open_memory(call)
     words, edits = items or [], edit or []
     selection = _selection(
-        "accept", words or edits, section=section, file=file, actor=from_actor, is_all=undisputed
+        "accept",
+        words,
+        edits,
+        expect,
+        section=section,
+        file=file,
+        actor=from_actor,
+        is_all=undisputed,
     )
-    if not words or is_number(words[0]):
-        _require_no_tip(expect)
+    edited: dict[tuple[int, int | None], str] = {}
+    if selection is None:
         edited = _edited_items(memory, edits, stamp)
-        return _decide(
-            memory,
-            Decide(
-                choices=tuple(
-                    ItemChoice(number=number, value=value, text=edited.get((number, value)))
-                    for number, value in dict.fromkeys((*parse_numbers(words), *edited))
-                ),
-                selection=selection,
-                stamp=stamp,
-                vouch=vouch,
-                anyway=anyway,
-                options=write_options(shared),
-            ),
-        )
-    proposal, *parts = words
-    request = Accept(
-        proposal=proposal,
-        parts=tuple(parts),
-        edited=_edited_parts(memory, proposal, edits, anyway),
+    elif selection.proposal is not None:
+        parts = _edited_parts(memory, selection.proposal, edits, anyway)
+        selection = replace(selection, edited=parts)
+    numbers = dict.fromkeys((*parse_numbers([] if selection else words), *edited))
+    request = Decide(
+        choices=tuple(
+            ItemChoice(number=number, value=value, text=edited.get((number, value)))
+            for number, value in numbers
+        ),
+        selection=selection,
+        stamp=stamp,
         vouch=vouch,
         anyway=anyway,
-        expect=expect,
+        expect=((words[0], expect),) if expect is not None else (),
         options=write_options(shared),
     )
-    decision = memory.proposals.accept(request)
-    return Answer(decision, show.accepted_text(decision), show.decision_notes(decision))
+    return _decide(memory, request)
 
 
 def reject(
@@ -215,42 +212,33 @@ def reject(
     selection = _selection(
         "reject",
         words,
+        (),
+        expect,
         section=section,
         file=file,
         actor=from_actor,
         older=older,
         is_all=undisputed,
     )
-    if not words or is_number(words[0]):
-        _require_no_tip(expect)
-        return _decide(
-            memory,
-            Decide(
-                choices=tuple(
-                    ItemChoice(number=number, value=value, accepts=False)
-                    for number, value in parse_numbers(words)
-                ),
-                selection=selection,
-                accepts=False,
-                stamp=stamp,
-                options=write_options(shared),
-            ),
-        )
-    request = Reject(words[0], tuple(words[1:]), write_options(shared), expect)
-    decision = memory.proposals.reject(request)
-    return Answer(
-        show.rejected_json(decision), show.rejected_text(decision), show.decision_notes(decision)
+    request = Decide(
+        choices=tuple(
+            ItemChoice(number=number, value=value, accepts=False)
+            for number, value in parse_numbers([] if selection else words)
+        ),
+        selection=selection,
+        accepts=False,
+        stamp=stamp,
+        expect=((words[0], expect),) if expect is not None else (),
+        options=write_options(shared),
     )
-
-
-def _require_no_tip(expect: str | None) -> None:
-    if expect is not None:
-        raise UsageProblem("--expect goes with a proposal ID; a list's numbers have --list")
+    return _decide(memory, request)
 
 
 def _selection(
     command: str,
-    named: Sequence[str],
+    words: Sequence[str],
+    edits: Sequence[str],
+    expect: str | None,
     *,
     section: str | None,
     file: str | None,
@@ -261,11 +249,15 @@ def _selection(
     selecting = {"--section": section, "--file": file, "--from": actor, "--older": older}
     given = [name for name, value in selecting.items() if value is not None]
     given += ["--all"] if is_all else []
-    if given and named:
+    if given and (words or edits):
         raise UsageProblem(f"do not combine {' and '.join(given)} with item numbers")
-    if not given and not named:
+    if not (given or words or edits):
         older_too = ", --from or --older" if command == "reject" else " or --from"
         raise missing(f"argument 'ITEM', or --all, --section, --file{older_too}", command)
+    if words and not is_number(words[0]):
+        return Selection(proposal=words[0], parts=tuple(words[1:]))
+    if expect is not None:
+        raise UsageProblem("--expect goes with a proposal ID; a list's numbers have --list")
     if not given:
         return None
     return Selection(
@@ -277,11 +269,12 @@ def _decide(memory: Memory, request: Decide) -> Answer:
     decision = memory.proposals.decide(request)
     if decision.moved is not None:
         raise _moved(memory, decision)
-    return Answer(
-        decision,
-        show.list_decision_text(decision, request.accepts),
-        show.list_decision_notes(decision, request.accepts),
-    )
+    if not decision.proposal:
+        text = show.list_decision_text(decision, request.accepts)
+        return Answer(decision, text, show.list_decision_notes(decision, request.accepts))
+    text = show.accepted_text(decision) if request.accepts else show.rejected_text(decision)
+    data = show.decision_json(decision, request.accepts)
+    return Answer(data, text, show.decision_notes(decision))
 
 
 def _moved(memory: Memory, decision: ListDecision) -> ProposalProblem:

@@ -7,9 +7,7 @@ from collections.abc import Callable
 from mdmem.events import EventRecorder
 from mdmem.model.errors import ProposalProblem
 from mdmem.model.proposals import (
-    Accept,
     Decide,
-    Decision,
     ItemChoice,
     ListDecision,
     ProposalList,
@@ -18,7 +16,6 @@ from mdmem.model.proposals import (
     ProposeBranch,
     ProposedHit,
     ProposedWrite,
-    Reject,
 )
 from mdmem.model.writes import WriteOptions
 from mdmem.proposals import branches, listings, reading
@@ -104,39 +101,16 @@ class Proposals:
                 self.say(f"proposal {each.id} was not searched: {each.reason}")
             return reading.find(read, query, limit)
 
-    def accept(self, request: Accept) -> Decision:
-        """Accept parts, one commit each: all or nothing.
-
-        Raises WorkspaceProblem (`not-allowed`), ProposalProblem (`proposal-not-found`,
-        `proposals-moved`, `part-not-found`, `overtaken`), MdmemError as any write.
-        """
-        with self.record_event("accept", request.options) as event:
-            decision = deciding.accept(self.workspace, request, self.say)
-            event.done(bool(decision.commits), commit=next(reversed(decision.commits), None))
-        if decision.commits:
-            self.catch_up(self.workspace)
-        return decision
-
     def decide(self, request: Decide) -> ListDecision:
-        """Decide on items of a numbered list, one commit each: all or nothing.
+        """Decide on items of a numbered list, or on parts of a proposal: all or nothing.
 
         Raises WorkspaceProblem (`not-allowed`), ProposalProblem (`list-not-found`,
-        `proposals-moved`, `part-not-found`, `overtaken`), MdmemError as any write.
+        `proposal-not-found`, `proposals-moved`, `part-not-found`, `overtaken`), MdmemError as any
+        write.
         """
         with self.record_event("accept" if request.accepts else "reject", request.options) as event:
             decision = list_decisions.decide(self.workspace, request, self.say)
             event.done(bool(decision.commits), commit=next(reversed(decision.commits), None))
         if decision.commits:
             self.catch_up(self.workspace)
-        return decision
-
-    def reject(self, request: Reject) -> Decision:
-        """Reject parts of a proposal.
-
-        Raises WorkspaceProblem (`not-allowed`), ProposalProblem (`proposal-not-found`,
-        `proposals-moved`, `part-not-found`), RepositoryProblem.
-        """
-        with self.record_event("reject", request.options) as event:
-            decision = deciding.reject(self.workspace, request, self.say)
-            event.done(bool(decision.commits), commit=next(reversed(decision.commits), None))
         return decision

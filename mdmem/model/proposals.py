@@ -208,45 +208,6 @@ class ProposeBranch:
 
 
 @dataclass(frozen=True, slots=True)
-class Accept:
-    """Apply parts of a proposal to current memory; without `parts` all that are fresh.
-
-    `edited` pairs parts with the reviewer's texts. `vouch`: the reviewer states it. `anyway`:
-    include named parts that are overtaken. `expect`: the tip that the reviewer has seen.
-    """
-
-    proposal: str
-    parts: tuple[PartName, ...] = ()
-    edited: tuple[tuple[PartName, str], ...] = ()
-    vouch: bool = False
-    anyway: bool = False
-    expect: str | None = None
-    options: WriteOptions = field(default_factory=WriteOptions)
-
-    def __post_init__(self) -> None:
-        if self.anyway and not (self.parts or self.edited):
-            raise UsageProblem(f"{field_name('anyway')} needs named parts")
-        _require_own_source(self.options)
-
-
-def _require_own_source(options: WriteOptions) -> None:
-    if options.source is not Source.INFERRED or options.confidence is not None:
-        raise UsageProblem(
-            f"a part has a source of its own; {field_name('vouch')} makes it the user's"
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class Reject:
-    """Refuse parts of a proposal; without `parts` all that wait. `expect`: as for `Accept`."""
-
-    proposal: str
-    parts: tuple[PartName, ...] = ()
-    options: WriteOptions = field(default_factory=WriteOptions)
-    expect: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class ItemChoice:
     """A decision on one item of a list: accept or reject a value (from 0; None: see below).
 
@@ -305,8 +266,15 @@ def parse_age(text: str) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Items of a list by where they are, who proposed them, and their age in days."""
+    """Items of a list by where they are, who proposed them, and their age in days.
 
+    Or parts of one proposal (an id or a night): the named ones, or all that wait, of which only
+    fresh ones are accepted. `edited` pairs parts with the reviewer's texts.
+    """
+
+    proposal: str | None = None
+    parts: tuple[PartName, ...] = ()
+    edited: tuple[tuple[PartName, str], ...] = ()
     section: str | None = None
     file: str | None = None
     actor: str | None = None
@@ -317,8 +285,8 @@ class Selection:
 class Decide:
     """Decide on items of a list: the named ones, or those of a selection (`accepts` says how).
 
-    `stamp` None means the newest list of this user. `anyway`: accept what was overtaken since, and
-    removals that are overtaken.
+    `stamp` None means the newest list of this user. `vouch`: the reviewer states it. `anyway`:
+    accept what was overtaken since, removals that are overtaken, and named parts that are.
     `leaves`: leave what has changed since, instead of refusing everything. `expect`: proposals with
     the tips that the reviewer has seen.
     """
@@ -334,7 +302,10 @@ class Decide:
     options: WriteOptions = field(default_factory=WriteOptions)
 
     def __post_init__(self) -> None:
-        _require_own_source(self.options)
+        if self.options.source is not Source.INFERRED or self.options.confidence is not None:
+            raise UsageProblem(
+                f"a part has a source of its own; {field_name('vouch')} makes it the user's"
+            )
         if not self.choices and self.selection is None:
             raise UsageProblem(
                 "no items named",
@@ -342,8 +313,10 @@ class Decide:
             )
         if self.choices and self.selection is not None:
             raise UsageProblem("name items by number or select them, not both")
-        if self.anyway and not self.choices:
-            raise UsageProblem(f"{field_name('anyway')} needs numbers")
+        selection = self.selection
+        if self.anyway and selection is not None and not (selection.parts or selection.edited):
+            names = "numbers" if selection.proposal is None else "named parts"
+            raise UsageProblem(f"{field_name('anyway')} needs {names}")
         accepted = [choice.number for choice in self.choices if choice.accepts]
         if twice := next((each for each in accepted if accepted.count(each) > 1), None):
             raise UsageProblem(f"only one value of {twice} can be accepted")
@@ -351,7 +324,7 @@ class Decide:
 
 @dataclass(frozen=True, slots=True)
 class DecidedItem:
-    """A part decided by its number, with the result of its write."""
+    """A decided part, with the result of its write; the number is 0 if not decided by it."""
 
     number: int
     proposal: str
@@ -373,7 +346,11 @@ class LeftItem:
 
 @dataclass(frozen=True, slots=True)
 class ListDecision:
-    """The outcome of `Decide`. `moved` is the list as it is now, if nothing was done."""
+    """The outcome of `Decide`: `closed` are proposals without an open part.
+
+    `moved` is the list as it is now, if nothing was done. Of parts of one `proposal`, `overtaken`
+    are those left.
+    """
 
     accepted: tuple[DecidedItem, ...] = ()
     rejected: tuple[DecidedItem, ...] = ()
@@ -384,6 +361,8 @@ class ListDecision:
     dry_run: bool = False
     moved: NumberedList | None = None
     stamp: str = ""
+    proposal: str = ""
+    overtaken: tuple[PartView, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -393,19 +372,6 @@ class ProposedWrite:
     result: WriteResult
     proposal: str | None
     repeats: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Decision:
-    """Decided parts with their results, and those left. `closed`: no open part is left."""
-
-    proposal: str
-    parts: tuple[tuple[PartView, WriteResult], ...] = ()
-    overtaken: tuple[PartView, ...] = ()
-    commits: tuple[CommitId, ...] = ()
-    closed: bool = False
-    dry_run: bool = False
-    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

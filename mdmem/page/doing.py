@@ -20,7 +20,7 @@ from mdmem.model.errors import (
     failure_json,
 )
 from mdmem.model.history import FactHistory, ShowHistory
-from mdmem.model.proposals import Decide, ItemChoice, ListDecision, Reject
+from mdmem.model.proposals import Decide, ItemChoice, ListDecision, Selection
 from mdmem.model.searches import Hit, ListFacts
 from mdmem.model.wording import number_of, typed
 from mdmem.model.writes import (
@@ -157,24 +157,22 @@ def _decide(reader: Reader, fields: Fields) -> Done:
     shown = item or card
     if card is None or shown is None or (card.tip, shown.shown) != _shown(fields):
         raise _moved(proposal)
-    choices = _choices(card, item, value, decision == "accept")
-    if part == "" and decision == "reject":
-        rejected = proposals.reject(Reject(proposal, expect=card.tip))
-        line = f"Rejected {number_of(len(rejected.parts), 'change')}"
-        return Done(line, address=reader.links.review() if rejected.closed else "")
+    accepts = decision == "accept"
+    rejects_all = part == "" and not accepts
     decided = proposals.decide(
         Decide(
-            choices=choices,
-            accepts=decision == "accept",
+            choices=() if rejects_all else _choices(card, item, value, accepts),
+            selection=Selection(proposal=proposal) if rejects_all else None,
+            accepts=accepts,
             stamp=listed.numbered.stamp or None,
-            anyway=value is not None and not value.row.is_fresh and decision == "accept",
+            anyway=value is not None and not value.row.is_fresh and accepts,
             leaves=item is None,
             expect=((proposal, card.tip),),
         )
     )
     if decided.moved is not None:
         raise _moved(proposal)
-    done = _decided(decided, value)
+    done = _decided(decided, value, accepts)
     is_closed = proposal in decided.closed
     return replace(done, address=reader.links.review()) if is_closed else done
 
@@ -201,12 +199,13 @@ def _choices(
     return (ItemChoice(number=item.number, value=place, accepts=accepts),)
 
 
-def _decided(decided: ListDecision, value: ReviewValue | None) -> Done:
+def _decided(decided: ListDecision, value: ReviewValue | None, accepts: bool) -> Done:
     commit = decided.commits[0] if len(decided.commits) == 1 and decided.accepted else ""
+    word = "Accepted" if accepts else "Rejected"
     if value is None:
         left = f", left {len(decided.left)}" if decided.left else ""
-        return Done(f"Accepted {number_of(len(decided.accepted), 'change')}{left}", commit)
-    word = "Accepted" if decided.accepted else "Rejected"
+        count = len(decided.accepted) + len(decided.rejected)
+        return Done(f"{word} {number_of(count, 'change')}{left}", commit)
     removal = "" if decided.rejected or value.row.kind != "removed" else " the removal of"
     closed = len(decided.superseded)
     closing = f" ({number_of(closed, 'other value')} closed)" if closed else ""

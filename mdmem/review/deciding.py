@@ -1,4 +1,4 @@
-"""Accept parts of a proposal, one commit each, or reject them by a commit that says so."""
+"""Parts of a proposal, chosen by name; their rejection, and the branch afterwards."""
 
 from __future__ import annotations
 
@@ -7,13 +7,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from itertools import groupby
 
-from mdmem.changes.apply import apply_edit, preview
-from mdmem.changes.commit_notes import commit_note, complete_options, with_provenance
-from mdmem.changes.recover import Transaction, lock_workspace, recover
+from mdmem.changes.commit_notes import commit_note, with_provenance
+from mdmem.changes.recover import Transaction
 from mdmem.folder import files
 from mdmem.model import CommitId, FilePath, Op, Provenance, SectionPath, Source
 from mdmem.model.errors import MdmemError, ProposalProblem
-from mdmem.model.proposals import Accept, Decision, PartName, PartState, PartView, Reject
+from mdmem.model.proposals import Decide, PartName, PartState, PartView, Selection
 from mdmem.model.wording import shell_word, verb
 from mdmem.model.writes import WriteOptions, WriteResult, is_night
 from mdmem.past.messages import CommitNote
@@ -27,64 +26,47 @@ from mdmem.repo.branch_commits import NewCommit
 from mdmem.review.accept import AcceptEdit, PartTaking, overtaken
 from mdmem.review.accept import edit as take_part
 from mdmem.startup.records import replace
-from mdmem.text import check
 from mdmem.text.addresses import join_path
 from mdmem.text.document import Document, parse, parse_bytes
-from mdmem.workspace import Say, Workspace, open_at
+from mdmem.workspace import Workspace, open_at
 
 _PARTS_A_COMMIT = 20
 """The maximum of parts in a rejecting commit: as many lines as a message quotes."""
 _LEAST_DIGITS = 6
 
 
-def accept(workspace: Workspace, request: Accept, say: Say) -> Decision:
-    """Each part gets its own commit; all of them or nothing."""
-    options = complete_options(workspace, request.options)
-    workspace.require_person(options.actor, "accept")
-    with lock_workspace(workspace, say):
-        recover(workspace, say)
-        proposal = _find(workspace, request.proposal)
-        require_tip(proposal.ref.id, proposal.ref.tip, request.expect)
-        edited = {
-            part.name: text for name, text in request.edited for part in _named(proposal, name)
-        }
-        names = [
-            part.name
-            for name in (*request.parts, *(name for name, _ in request.edited))
-            for part in _named(proposal, name)
-        ]
-        if not names:
-            proposal = _with_conflicts_marked(workspace, proposal)
-        chosen = [
-            part
-            for part in proposal.parts
-            if (
-                part.view.state.waits
-                if part.name in names
-                else not names and _is_fresh(part, proposal)
-            )
-        ]
-        _require_readable(proposal, chosen)
-        edits = [
-            part_edit(
-                PartTaking(
-                    proposal=proposal.ref.id,
-                    part=part,
-                    text=edited.get(part.name),
-                    anyway=request.anyway,
-                ),
-                request.vouch,
-                options,
-            )
-            for part in rewriting.in_order(chosen)
-        ]
-        if options.dry_run:
-            results = [preview(workspace, edit) for edit in edits]
-            return _decision(proposal, edits, results, dry_run=True)
-        with Transaction() as transaction:
-            results = [apply_edit(workspace, edit, say, transaction) for edit in edits]
-        decision = _decision(proposal, edits, results)
-        return replace(decision, closed=bool(settle(workspace, [proposal])))
+def choose_parts(
+    workspace: Workspace, named: str, selection: Selection, request: Decide
+) -> tuple[Proposal, list[PartTaking]]:
+    """The proposal that a selection names, and the parts to decide: as named, or all that wait.
+
+    Of all, only fresh parts are accepted; those that then conflict are marked as overtaken.
+    """
+    proposal = _find(workspace, named)
+    for _, tip in request.expect:
+        require_tip(proposal.ref.id, proposal.ref.tip, tip)
+    edited = {part.name: text for name, text in selection.edited for part in _named(proposal, name)}
+    names = {part.name for name in selection.parts for part in _named(proposal, name)} | {*edited}
+    takes_fresh = request.accepts and not names
+    if takes_fresh:
+        proposal = _with_conflicts_marked(workspace, proposal)
+    chosen = [
+        part
+        for part in proposal.parts
+        if part.view.state.waits
+        and (not names or part.name in names)
+        and (not takes_fresh or _is_fresh(part, proposal))
+    ]
+    _require_readable(proposal, chosen)
+    return proposal, [
+        PartTaking(
+            proposal=proposal.ref.id,
+            part=part,
+            text=edited.get(part.name),
+            anyway=request.anyway,
+        )
+        for part in chosen
+    ]
 
 
 def require_tip(proposal: str, tip: CommitId | None, expect: str | None) -> None:
@@ -109,28 +91,6 @@ def part_edit(taking: PartTaking, vouch: bool, options: WriteOptions) -> AcceptE
         reason=options.reason or origin.reason,
     )
     return AcceptEdit(taking, its_options)
-
-
-def _decision(
-    proposal: Proposal,
-    edits: Sequence[AcceptEdit],
-    results: Sequence[WriteResult],
-    dry_run: bool = False,
-) -> Decision:
-    taken = {edit.taking.part.name for edit in edits}
-    return Decision(
-        proposal=proposal.ref.id,
-        parts=tuple(
-            (edit.taking.part.view, result) for edit, result in zip(edits, results, strict=True)
-        ),
-        overtaken=tuple(
-            part.view
-            for part in proposal.parts
-            if part.view.state is PartState.OVERTAKEN and part.name not in taken
-        ),
-        commits=tuple(result.commit for result in results if result.commit),
-        dry_run=dry_run,
-    )
 
 
 def _find(workspace: Workspace, named: str) -> Proposal:
@@ -270,40 +230,6 @@ def _fits(part: PartName, word: str) -> bool:
 
 
 # Rejecting.
-
-
-def reject(workspace: Workspace, request: Reject, say: Say) -> Decision:
-    """Make an empty commit that says so, and remove the parts from the proposal's branch."""
-    options = complete_options(workspace, request.options)
-    workspace.require_person(options.actor, "reject")
-    check.refuse_errors(check.secrets_in_options(options), options.allow)
-    with lock_workspace(workspace, say), Transaction() as transaction:
-        recover(workspace, say)
-        proposal = _find(workspace, request.proposal)
-        require_tip(proposal.ref.id, proposal.ref.tip, request.expect)
-        names = [part.name for name in request.parts for part in _named(proposal, name)]
-        chosen = [
-            part
-            for part in proposal.parts
-            if part.view.state.waits and (part.name in names or not names)
-        ]
-        _require_readable(proposal, chosen)
-        views = [part.view for part in chosen]
-        if options.dry_run:
-            return Decision(
-                proposal=proposal.ref.id,
-                parts=tuple((view, rejected(view, None)) for view in views),
-                dry_run=True,
-            )
-        own = [OpenPart(proposal, part) for part in chosen]
-        made = reject_parts(workspace, own, options, transaction)
-        closed = bool(settle(workspace, [proposal]))
-        return Decision(
-            proposal=proposal.ref.id,
-            parts=tuple((e.part.view, rejected(e.part.view, made[e.pair])) for e in own),
-            commits=tuple(dict.fromkeys(made.values())),
-            closed=closed,
-        )
 
 
 def reject_parts(

@@ -1,4 +1,4 @@
-"""Decide on items of a numbered list, as it was shown: all that was asked for, or nothing."""
+"""Decide on parts of a proposal or items of a list, as shown: all that was asked, or nothing."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from mdmem.changes.apply import apply_edit, preview
 from mdmem.changes.commit_notes import complete_options
 from mdmem.changes.recover import Transaction, lock_workspace, recover
 from mdmem.folder import layout
+from mdmem.model import CommitId
 from mdmem.model.errors import ProposalProblem
 from mdmem.model.proposals import (
     SEVERAL_VALUES,
@@ -17,6 +18,7 @@ from mdmem.model.proposals import (
     LeftItem,
     ListDecision,
     PartState,
+    PartView,
     Selection,
 )
 from mdmem.model.wording import field as field_name
@@ -24,8 +26,10 @@ from mdmem.model.wording import number_of, shell_word, verb
 from mdmem.model.writes import WriteOptions, WriteResult
 from mdmem.proposals import listings, reading, rewriting
 from mdmem.proposals.listings import OpenPart, Shown, ShownItem, Values, shown_part
+from mdmem.proposals.reading import Proposal
 from mdmem.review.accept import PartTaking
 from mdmem.review.deciding import (
+    choose_parts,
     find_conflicts,
     part_edit,
     reject_parts,
@@ -53,9 +57,9 @@ class _Taking:
 
     number: int
     candidate: OpenPart
-    voices: tuple[OpenPart, ...]
-    closes: tuple[OpenPart, ...]
     change: PartTaking
+    voices: tuple[OpenPart, ...] = ()
+    closes: tuple[OpenPart, ...] = ()
 
 
 @dataclass(slots=True)
@@ -63,6 +67,8 @@ class _Work:
     takings: list[_Taking] = field(default_factory=list)
     rejects: list[tuple[int, OpenPart]] = field(default_factory=list)
     left: list[LeftItem] = field(default_factory=list)
+    proposal: Proposal | None = None
+    overtaken: tuple[PartView, ...] = ()
 
     @property
     def decided(self) -> list[OpenPart]:
@@ -82,22 +88,26 @@ def decide(workspace: Workspace, request: Decide, say: Say) -> ListDecision:
     check.refuse_errors(check.secrets_in_options(options), options.allow)
     with lock_workspace(workspace, say):
         recover(workspace, say)
-        proposals, _ = reading.read_standing(workspace)
-        tips = {each.ref.id: each.ref.tip for each in proposals}
-        for proposal, tip in request.expect:
-            require_tip(proposal, tips.get(proposal), tip)
-        shown = listings.find_shown(workspace, request.stamp)
-        items = listings.open_items(proposals, workspace.curated)
-        try:
-            if request.selection is not None:
-                work = _selected(workspace, request.selection, request, shown, items)
-            else:
-                work = _chosen(request, shown, items)
-        except _Moved:
-            numbered = listings.number_items(workspace, proposals)
-            return ListDecision(moved=numbered, stamp=shown.stamp if shown else "")
+        match request.selection:
+            case Selection(proposal=str(named)) as selection:
+                work = _named(workspace, named, selection, request)
+            case selection:
+                proposals, _ = reading.read_standing(workspace)
+                tips = {each.ref.id: each.ref.tip for each in proposals}
+                for proposal, tip in request.expect:
+                    require_tip(proposal, tips.get(proposal), tip)
+                shown = listings.find_shown(workspace, request.stamp)
+                items = listings.open_items(proposals, workspace.curated)
+                try:
+                    if selection is not None:
+                        work = _selected(workspace, selection, request, shown, items)
+                    else:
+                        work = _chosen(request, shown, items)
+                except _Moved:
+                    numbered = listings.number_items(workspace, proposals)
+                    return ListDecision(moved=numbered, stamp=shown.stamp if shown else "")
         work.takings.sort(key=lambda taking: rewriting.order(taking.candidate.part))
-        if request.selection is not None or request.leaves:
+        if work.proposal is None and (selection is not None or request.leaves):
             _leave_conflicts(workspace, work)
         _require_whole_names(work)
         return _carry_out(workspace, work, request, options, say)
@@ -129,6 +139,24 @@ class _Board:
 
     def unlisted(self) -> Iterator[list[OpenPart]]:
         return (list(i.values()) for i in self._items if i.keys().isdisjoint(self.standing))
+
+
+# Parts of one proposal.
+
+
+def _named(workspace: Workspace, named: str, selection: Selection, request: Decide) -> _Work:
+    proposal, takings = choose_parts(workspace, named, selection, request)
+    parts = [OpenPart(proposal, taking.part) for taking in takings]
+    if not request.accepts:
+        return _Work(rejects=[(0, each) for each in parts], proposal=proposal)
+    names = {taking.part.name for taking in takings}
+    overtaken = tuple(
+        part.view
+        for part in proposal.parts
+        if part.view.state is PartState.OVERTAKEN and part.name not in names
+    )
+    accepted = [_Taking(0, part, taking) for part, taking in zip(parts, takings, strict=True)]
+    return _Work(accepted, proposal=proposal, overtaken=overtaken)
 
 
 # Numbers.
@@ -193,7 +221,7 @@ def _takings(
             closes=tuple(each.pair for each in closes),
         )
         yield _Taking(
-            number=choice.number, candidate=candidate, voices=voices, closes=closes, change=taking
+            number=choice.number, candidate=candidate, change=taking, voices=voices, closes=closes
         )
 
 
@@ -334,37 +362,39 @@ def _carry_out(
     edits = [part_edit(taking.change, request.vouch, options) for taking in work.takings]
     if options.dry_run:
         results = [preview(workspace, edit) for edit in edits]
-        refused = [rejected(each.part.view, None) for _, each in work.rejects]
-        return replace(_decision(work, results, refused, ()), dry_run=True)
+        return replace(_decision(work, results, {}), dry_run=True)
     with Transaction() as transaction:
         results = [apply_edit(workspace, edit, say, transaction) for edit in edits]
-        commits = reject_parts(workspace, [each for _, each in work.rejects], options, transaction)
-    refused = [rejected(each.part.view, commits[each.pair]) for _, each in work.rejects]
-    proposals = {each.proposal.ref.id: each.proposal for each in (*work.decided, *work.closes)}
-    closed = settle(workspace, list(proposals.values()))
-    return _decision(work, results, refused, closed)
+        rejects = [each for _, each in work.rejects]
+        rejections = reject_parts(workspace, rejects, options, transaction)
+    named = [work.proposal] if work.proposal else []
+    proposals = [*named, *(each.proposal for each in (*work.decided, *work.closes))]
+    closed = settle(workspace, list({each.ref.id: each for each in proposals}.values()))
+    return replace(_decision(work, results, rejections), closed=closed)
 
 
 def _decision(
-    work: _Work,
-    results: Sequence[WriteResult],
-    refused: Sequence[WriteResult],
-    closed: tuple[str, ...],
+    work: _Work, results: Sequence[WriteResult], rejections: Mapping[tuple[str, str], CommitId]
 ) -> ListDecision:
-    taken = [(taking.number, taking.candidate) for taking in work.takings]
-    accepted, refusals = (
-        [
-            DecidedItem(number, each.proposal.ref.id, each.part.view, result)
-            for (number, each), result in zip(parts, outcomes, strict=True)
-        ]
-        for parts, outcomes in ((taken, results), (work.rejects, refused))
-    )
-    made = [each.result.commit for each in (*accepted, *refusals) if each.result.commit]
+    accepted = [
+        DecidedItem(taking.number, taking.change.proposal, taking.change.part.view, result)
+        for taking, result in zip(work.takings, results, strict=True)
+    ]
+    commits = (*(result.commit for result in results if result.commit), *rejections.values())
     return ListDecision(
         accepted=tuple(sorted(accepted, key=lambda each: each.number)),
-        rejected=tuple(refusals),
+        rejected=tuple(
+            DecidedItem(
+                number,
+                each.proposal.ref.id,
+                each.part.view,
+                rejected(each.part.view, rejections.get(each.pair)),
+            )
+            for number, each in work.rejects
+        ),
         superseded=tuple((each.proposal.ref.id, each.part.view) for each in work.closes),
         left=tuple(work.left),
-        commits=tuple(dict.fromkeys(made)),
-        closed=closed,
+        commits=tuple(dict.fromkeys(commits)),
+        proposal=work.proposal.ref.id if work.proposal else "",
+        overtaken=work.overtaken,
     )

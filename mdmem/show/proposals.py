@@ -11,7 +11,6 @@ from typing import Any
 from mdmem.model.proposals import (
     SEVERAL_VALUES,
     DecidedItem,
-    Decision,
     ListDecision,
     PartOp,
     PartState,
@@ -173,27 +172,44 @@ def _indented(text: str) -> list[str]:
     return [f"{_INDENT}{line}" for line in text.split("\n")]
 
 
-# Decisions.
+# Decisions on one proposal.
 
 
-def accepted_text(decision: Decision) -> str:
+def decision_json(decision: ListDecision, accepts: bool) -> dict[str, Any]:
+    decided = (
+        {"accepted": decision.accepted, "overtaken": decision.overtaken}
+        if accepts
+        else {"rejected": [each.part.name for each in decision.rejected]}
+    )
+    is_rejected = bool(decision.rejected) and not decision.dry_run
+    return {
+        "changed": is_rejected or any(each.result.changed for each in decision.accepted),
+        "proposal": decision.proposal,
+        **decided,
+        "commits": decision.commits,
+        "closed": bool(decision.closed),
+    }
+
+
+def accepted_text(decision: ListDecision) -> str:
     if decision.dry_run:
-        return "\n".join(write_text(result) for _, result in decision.parts) or "nothing to accept"
+        lines = [write_text(each.result) for each in decision.accepted]
+        return "\n".join(lines) or "nothing to accept"
     lines = [
-        f"accepted {shown_line(_with_place(part))}{named_commit(result.commit)}"
-        for part, result in decision.parts
+        f"accepted {shown_line(_with_place(each.part))}{named_commit(each.result.commit)}"
+        for each in decision.accepted
     ]
     return "\n".join(lines or [f"nothing to accept in {decision.proposal}"])
 
 
-def decision_notes(decision: Decision) -> tuple[str, ...]:
+def decision_notes(decision: ListDecision) -> tuple[str, ...]:
     accept = f"mdmem accept {shell_word(decision.proposal)}"
     left = [
         f"{part.name} is outdated. To accept it anyway: {accept} {shell_word(part.name)} --anyway"
         for part in decision.overtaken
     ]
     return (
-        *(note for _, result in decision.parts for note in result.notes),
+        *(note for each in decision.accepted for note in each.result.notes),
         *left,
         *([f"{decision.proposal} is closed; nothing is left to decide"] if decision.closed else []),
     )
@@ -203,20 +219,11 @@ def _with_place(part: PartView) -> str:
     return f"{part.name} into {part.path}{f': {join_path(part.section)}' if part.section else ''}"
 
 
-def rejected_json(decision: Decision) -> dict[str, Any]:
-    return {
-        "changed": bool(decision.parts) and not decision.dry_run,
-        "proposal": decision.proposal,
-        "rejected": [part.name for part, _ in decision.parts],
-        "commits": decision.commits,
-        "closed": decision.closed,
-    }
-
-
-def rejected_text(decision: Decision) -> str:
+def rejected_text(decision: ListDecision) -> str:
     verb = "would reject" if decision.dry_run else "rejected"
     lines = [
-        f"{verb} {_with_text(part)}{named_commit(result.commit)}" for part, result in decision.parts
+        f"{verb} {_with_text(each.part)}{named_commit(each.result.commit)}"
+        for each in decision.rejected
     ]
     return "\n".join(lines or [f"nothing to reject in {decision.proposal}"])
 

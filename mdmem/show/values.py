@@ -109,8 +109,7 @@ FIELDS: Mapping[str, str] = {
     "NumberedList": "stamp items unlisted",
     "ListedItem": "number *value rivals",
     "ListedPart": "proposal *view actor since outdated",
-    "DecidedItem": "number proposal part=part.name *result",
-    "Decision": "changed proposal accepted overtaken commits closed",
+    "DecidedItem": "number? proposal?number part=part.name *result",
     "ListDecision": "changed accepted rejected superseded left commits closed",
     "ListDecision.rejected": "number proposal part=part.name",
     "LeftItem": "number reason=why",
@@ -303,13 +302,16 @@ MADE: Mapping[str, Callable[[Any], Any]] = {
     "ListedItem.value": lambda item: _value(item.values[0]),
     "ListedItem.rivals": lambda item: list(map(_value, item.values[1:])),
     "ListedPart.outdated": _outdated,
-    "Decision.changed": lambda decision: any(result.changed for _, result in decision.parts),
-    "Decision.accepted": lambda decision: [
-        {"part": part.name, **to_json(result)} for part, result in decision.parts
-    ],
     "ListDecision.changed": lambda decision: bool(decision.commits),
     "ListDecision.superseded": lambda decision: [
         {"proposal": proposal, "part": part.name} for proposal, part in decision.superseded
+    ],
+    "ListDecision.commits": lambda decision: [
+        *dict.fromkeys(
+            each.result.commit
+            for each in (*decision.accepted, *decision.rejected)
+            if each.result.commit
+        )
     ],
     "LeftItem.number": lambda left: left.number or None,
     "ReviewResult.applied": lambda review: [
