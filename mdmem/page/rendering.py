@@ -15,12 +15,13 @@ from mdmem.folder import installed
 from mdmem.model import FilePath, SectionPath
 from mdmem.model.errors import PathProblem
 from mdmem.model.reads import FileNames
-from mdmem.model.wording import number_of, typed
+from mdmem.model.wording import number_of, shell_word, typed
 from mdmem.page import charts, markdown
-from mdmem.page.pages import Frame, Page, Piece, Reader, difference, place_of
+from mdmem.page.pages import Frame, Page, Piece, Reader, difference, place_of, source_mark
 from mdmem.past.differences import DiffKind
 from mdmem.show.proposals import visible
 from mdmem.text.addresses import join_path
+from mdmem.text.facts import key_and_value
 
 _MEDIA_TYPES = {
     "page.css": "text/css; charset=utf-8",
@@ -83,6 +84,10 @@ def _environment(is_served: bool) -> Environment:
         pieces=_pieces if is_served else _pieces_without_secrets,
         value=_value if is_served else _value_without_secrets,
         section=join_path,
+        words=lambda text: " ".join(text.split()),
+        key_and_value=key_and_value,
+        source_mark=source_mark,
+        shell_word=shell_word,
     )
     environment.globals.update(
         number_of=number_of, static=asset_address, short_day=charts.short_day

@@ -7,10 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from hashlib import sha256
 
-from mdmem.model import CommitId, FactId, FilePath, SectionPath
+from mdmem.model import CommitId, FilePath, SectionPath
 from mdmem.model.errors import PathProblem
 from mdmem.model.proposals import (
-    Advice,
     AdviceKind,
     ListedItem,
     ListedPart,
@@ -22,8 +21,6 @@ from mdmem.model.proposals import (
     ProposalView,
     ReviewResult,
 )
-from mdmem.model.searches import ConflictView, Hit
-from mdmem.model.wording import shell_word
 from mdmem.page.pages import Page, Piece, Query, Reader, SourceMark, difference, kept, source_mark
 from mdmem.past.differences import DiffKind
 from mdmem.show.proposals import proposals_json
@@ -33,34 +30,6 @@ from mdmem.text.facts import before_marks, key_and_value, split_kind
 _MAX_ITEMS, _MAX_PAIRS, _MAX_ADVICE = 60, 20, 20
 """Maximum numbers on a page; others follow as these are decided."""
 _MAX_LISTED = 200
-
-
-@dataclass(frozen=True, slots=True)
-class Side:
-    fact: FactId
-    label: str
-    key: str | None
-    text: str
-    path: str
-    section: SectionPath
-    source: SourceMark | None
-    since: datetime | None
-
-
-@dataclass(frozen=True, slots=True)
-class Pair:
-    """Two facts that contradict each other; for parts of a block, the only choice is both."""
-
-    sides: tuple[Side, Side]
-    can_keep_one: bool
-
-
-@dataclass(frozen=True, slots=True)
-class AdviceRow:
-    message: str
-    path: str
-    section: SectionPath
-    command: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,12 +50,12 @@ def review(reader: Reader, query: Query) -> Page:
         left -= len(items)
     other = [each for each in advice.advice if each.kind is not AdviceKind.CONTRADICTION]
     values = {
-        "pairs": [_pair(each) for each in conflicts.conflicts[:_MAX_PAIRS]],
+        "pairs": conflicts.conflicts[:_MAX_PAIRS],
         "pair_count": len(conflicts.conflicts),
         "cards": shown,
         "places": _places(reader, shown),
         "item_count": len(listed.numbered.items),
-        "advice": [_advice(each) for each in other[:_MAX_ADVICE]],
+        "advice": other[:_MAX_ADVICE],
         "hidden_advice": len(other[_MAX_ADVICE:]),
         "after_form": "done" in query,
         "notes": conflicts.notes,
@@ -147,33 +116,6 @@ def _places(reader: Reader, shown: Sequence[ShownCard]) -> set[tuple[str, Sectio
 
 def _decided(view: ProposalView) -> list[PartRow]:
     return [part_row(part) for part in view.parts if not part.state.waits][:_MAX_ITEMS]
-
-
-def _pair(conflict: ConflictView) -> Pair:
-    return Pair((_side(conflict.first), _side(conflict.second)), not conflict.is_of_parts)
-
-
-def _side(hit: Hit) -> Side:
-    key, text = key_and_value(hit.text)
-    return Side(
-        fact=hit.fact or FactId(""),
-        label=" ".join(hit.text.split()),
-        key=key,
-        text=text,
-        path=hit.path,
-        section=hit.section,
-        source=source_mark(hit.source, hit.author) if hit.source else None,
-        since=hit.since,
-    )
-
-
-def _advice(advice: Advice) -> AdviceRow:
-    return AdviceRow(
-        message=advice.message,
-        path=advice.path,
-        section=advice.section,
-        command=" ".join(map(shell_word, advice.command)),
-    )
 
 
 # Cards, items and rows of proposals.
