@@ -142,11 +142,13 @@ class ListedPart:
 class ListedItem:
     """A numbered item: the rival values for one place, newest first.
 
-    A value is one change, proposed by one actor or more: its parts, newest first.
+    A value is one change, proposed by one actor or more: its parts, newest first. `shown` is a
+    digest of all that a decision on it depends on.
     """
 
     number: int
     values: tuple[tuple[ListedPart, ...], ...]
+    shown: str
 
     @property
     def place(self) -> tuple[FilePath, SectionPath]:

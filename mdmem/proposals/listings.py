@@ -161,7 +161,12 @@ def _change(candidate: OpenPart) -> tuple[object, ...]:
 
 
 def listed_item(number: int, values: Values) -> ListedItem:
-    return ListedItem(number, tuple(tuple(each.listed for each in value) for value in values))
+    parts = [shown_part(each) for each in places(values)]
+    return ListedItem(
+        number=number,
+        values=tuple(tuple(each.listed for each in value) for value in values),
+        shown=digest(*(text for part in parts for text in (part.change, part.standing))),
+    )
 
 
 def places(values: Values) -> list[OpenPart]:
@@ -201,10 +206,10 @@ def shown_part(candidate: OpenPart) -> ShownPart:
     view = candidate.part.view
     change = (*candidate.pair, view.path, *view.section, view.op, view.old, view.new)
     is_overtaken = view.state is PartState.OVERTAKEN
-    return ShownPart(_digest(*change), _digest(view.standing) if is_overtaken else "")
+    return ShownPart(digest(*change), digest(view.standing) if is_overtaken else "")
 
 
-def _digest(*values: str | None) -> str:
+def digest(*values: str | None) -> str:
     text = json.dumps(values)
     return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:_DIGEST_DIGITS]
 

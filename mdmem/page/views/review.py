@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
-from hashlib import sha256
 
 from mdmem.model import CommitId, FilePath, SectionPath
 from mdmem.model.errors import PathProblem
@@ -23,6 +21,7 @@ from mdmem.model.proposals import (
 )
 from mdmem.page.pages import Page, Piece, Query, Reader, SourceMark, difference, kept, source_mark
 from mdmem.past.differences import DiffKind
+from mdmem.proposals.listings import digest
 from mdmem.show.proposals import proposals_json
 from mdmem.startup.records import dataclass, replace
 from mdmem.text.facts import before_marks, key_and_value, split_kind
@@ -121,7 +120,6 @@ def _decided(view: ProposalView) -> list[PartRow]:
 # Cards, items and rows of proposals.
 
 
-_DIGITS = 16
 _KINDS = {
     PartOp.ADD: "new",
     PartOp.UPDATE: "changed",
@@ -259,20 +257,12 @@ def _words(text: str) -> str:
 
 
 def _item(item: ListedItem, tips: Mapping[str, CommitId]) -> ReviewItem:
-    parts = [part for value in item.values for part in value]
     return ReviewItem(
         number=item.number,
         values=tuple(_review_value(value, tips) for value in item.values),
-        proposals=frozenset(part.proposal for part in parts),
-        shown=_digest(
-            (part.proposal, part.view.name, part.view.new, part.view.state, _standing(part.view))
-            for part in parts
-        ),
+        proposals=frozenset(part.proposal for value in item.values for part in value),
+        shown=item.shown,
     )
-
-
-def _standing(view: PartView) -> str | None:
-    return view.standing if view.state is PartState.OVERTAKEN else None
 
 
 def _review_value(value: tuple[ListedPart, ...], tips: Mapping[str, CommitId]) -> ReviewValue:
@@ -297,10 +287,5 @@ def _card(view: ProposalView, items: tuple[ReviewItem, ...]) -> Card:
         reason=view.reason,
         total=len(view.parts),
         items=items,
-        shown=_digest((item.shown,) for item in items),
+        shown=digest(*(item.shown for item in items)),
     )
-
-
-def _digest(rows: Iterable[tuple[str | None, ...]]) -> str:
-    text = json.dumps(list(rows))
-    return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:_DIGITS]
