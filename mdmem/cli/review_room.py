@@ -231,18 +231,10 @@ def is_open(memory: Memory) -> bool:
 
 def review(memory: Memory, numbered: NumberedList, advice: Sequence[Advice]) -> Answer:
     columns, now = terminal.size(sys.stdout)[0], memory.workspace.now()
-    pairs = {
-        frozenset((each.first.fact, each.second.fact)): each
-        for each in memory.conflicts().conflicts
-    }
-    conflicts = [pairs.get(frozenset(each.facts)) for each in advice]
     room = _Room(
         [
             *(_item_card(e, proposal_list.item_text(e, now, columns)) for e in numbered.items),
-            *(
-                _conflict_card(conflict) if conflict else _advice_card(each)
-                for each, conflict in zip(advice, conflicts, strict=True)
-            ),
+            *(_conflict_card(e.conflict) if e.conflict else _advice_card(e) for e in advice),
         ],
         columns,
     )

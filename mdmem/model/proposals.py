@@ -10,6 +10,7 @@ from mdmem.model import CommitId, FactId, FilePath, SectionPath, Source
 from mdmem.model.errors import UsageProblem
 from mdmem.model.reads import UnreadableProposal, Waiting
 from mdmem.model.rules import require_no_trailer
+from mdmem.model.searches import ConflictView
 from mdmem.model.wording import field as field_name
 from mdmem.model.wording import one_of
 from mdmem.model.writes import (
@@ -406,6 +407,7 @@ class Advice:
 
     `change` is None where a decision comes first. `safe`: no current fact is lost. `facts`: those
     concerned, the ones to remove first. `forgets`: the commands that forget one of them instead.
+    `conflict`: the contradiction that it is about.
     """
 
     kind: AdviceKind
@@ -418,6 +420,7 @@ class Advice:
     safe: bool = False
     change: Change | None = None
     forgets: tuple[tuple[str, ...], ...] = ()
+    conflict: ConflictView | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -159,9 +159,15 @@ def _decide(reader: Reader, fields: Fields) -> Done:
         raise _moved(proposal)
     accepts = decision == "accept"
     rejects_all = part == "" and not accepts
+    place = item.values.index(value) if item and value and accepts else None
+    choices = (
+        (ItemChoice(number=item.number, value=place, accepts=accepts),)
+        if item
+        else tuple(ItemChoice(number=each.number) for each in card.plain)
+    )
     decided = proposals.decide(
         Decide(
-            choices=() if rejects_all else _choices(card, item, value, accepts),
+            choices=() if rejects_all else choices,
             selection=Selection(proposal=proposal) if rejects_all else None,
             accepts=accepts,
             stamp=listed.numbered.stamp or None,
@@ -187,16 +193,6 @@ def _named(card: Card, part: str) -> tuple[ReviewItem | None, ReviewValue | None
             if (value.proposal, value.part) == (card.proposal, part):
                 return item, value
     return None, None
-
-
-def _choices(
-    card: Card, item: ReviewItem | None, value: ReviewValue | None, accepts: bool
-) -> tuple[ItemChoice, ...]:
-    """The named value, the whole item if it is rejected, or all that *Accept all* accepts."""
-    if item is None or value is None:
-        return tuple(ItemChoice(number=each.number) for each in card.plain)
-    place = item.values.index(value) if accepts else None
-    return (ItemChoice(number=item.number, value=place, accepts=accepts),)
 
 
 def _decided(decided: ListDecision, value: ReviewValue | None, accepts: bool) -> Done:

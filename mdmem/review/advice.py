@@ -411,6 +411,7 @@ def _contradiction(conflict: ConflictView, kept: Collection[str]) -> Advice:
         ),
         command=("mdmem", "conflicts", "--resolve", *facts),
         forgets=tuple(("mdmem", "forget", hit.fact) for hit in own if hit.fact is not None),
+        conflict=conflict,
     )
 
 
