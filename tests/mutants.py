@@ -43,7 +43,7 @@ ROOMS = {
     "files": (
         "mdmem/folder/files.py",
         "mdmem/folder/listing.py",
-        "mdmem/folder/write_ahead.py",
+        "mdmem/folder/journal.py",
     ),
     "repo": ("mdmem/repo/*.py",),
     "changes": ("mdmem/changes/*.py", "mdmem/changes/verbs/*.py"),

@@ -11,6 +11,9 @@ import pytest
 from commandline import LOG, Shell, mdmem, on_terminal
 from workspaces import STATE
 
+from mdmem.folder import journal
+from mdmem.folder.journal import CommitStep, FileStep, Journal
+from mdmem.model import FilePath
 from mdmem.past.notes import purged_trailer
 
 WORDS = "the heating was mended"
@@ -132,16 +135,9 @@ class TestPurge:
         digest = hashlib.sha256(
             shell.write("memory/new.md", f"- {WORDS}\n").read_bytes()
         ).hexdigest()
-        record = {
-            "path": "memory/new.md",
-            "before": None,
-            "after": digest,
-            "message": f"say {WORDS}\n",
-            "date": "@1780000000 +0000",
-        }
-        shell.write(
-            f"{STATE}/write-ahead.json", json.dumps({**record, "temporary": ".mdmem-0.tmp"})
-        )
+        step = FileStep(FilePath("memory/new.md"), None, digest, ".mdmem-0.tmp")
+        then = CommitStep(f"say {WORDS}\n", "@1780000000 +0000")
+        journal.save(shell.folder / STATE / journal.WRITE_NAME, Journal((step,), then))
         assert shell.run("forget", WORDS, "--purge", "--yes").out.startswith("purged ")
         assert holders(shell, WORDS) == []
         assert "say [PURGED]" in shell.git("log", "--format=%s").splitlines()

@@ -21,7 +21,8 @@ from workspaces import desk as make_desk
 
 from mdmem import events
 from mdmem.events import Event, Outcome
-from mdmem.folder import files, write_ahead
+from mdmem.folder import files, journal
+from mdmem.folder.journal import CommitStep, FileStep, Journal
 from mdmem.health import doctor
 from mdmem.health.doctor import Level, exit_status
 from mdmem.model import FilePath
@@ -53,18 +54,10 @@ def test_a_state_folder_that_cannot_be_written(
 
 
 def record(desk: Desk, temporary: str = ".mdmem-0a.tmp") -> Path:
-    write_ahead.save_record(
-        desk.workspace.state,
-        write_ahead.Record(
-            path=FilePath("MEMORY.md"),
-            before="0",
-            after="1",
-            message=TOKEN,
-            date="@0 +0000",
-            temporary=temporary,
-        ),
-    )
-    return desk.workspace.state / "write-ahead.json"
+    path = desk.workspace.state / journal.WRITE_NAME
+    step = FileStep(FilePath("MEMORY.md"), "0", "1", temporary)
+    journal.save(path, Journal((step,), CommitStep(TOKEN, "@0 +0000")))
+    return path
 
 
 def test_an_interrupted_write(desk: Desk):
@@ -81,17 +74,12 @@ def test_an_interrupted_write(desk: Desk):
 
 
 def test_an_interrupted_write_of_two_files_needs_what_lies_beside_both(desk: Desk):
-    second = write_ahead.FileRecord(FilePath("memory/a.md"), "0", "1", TEMPORARY)
-    first = write_ahead.Record(
-        path=FilePath("MEMORY.md"),
-        before="0",
-        after="1",
-        message="",
-        date="@0 +0000",
-        temporary="x",
-        second=second,
+    steps = (
+        FileStep(FilePath("MEMORY.md"), "0", "1", "x"),
+        FileStep(FilePath("memory/a.md"), "0", "1", TEMPORARY),
     )
-    write_ahead.save_record(desk.workspace.state, first)
+    left = Journal(steps, CommitStep("", "@0 +0000"))
+    journal.save(desk.workspace.state / journal.WRITE_NAME, left)
     temporary = make_old(desk.write(f"memory/{TEMPORARY}", "half"), TWO_DAYS)
     assert "MEMORY.md and memory/a.md" in only_finding(desk, "record").message
     assert not only_finding(desk, "temporary", fix=True).fixed

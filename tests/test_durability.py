@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from command_table import UNDER_POWER_CUTS
@@ -36,7 +37,7 @@ from mdmem.model.writes import (
     WriteOptions,
 )
 
-RECORD = ".git/mdmem/root/write-ahead.json"
+JOURNAL = ".git/mdmem/root/write-ahead.json"
 OPTIONS = WriteOptions(actor="agent/main")
 TASK, PROPOSAL = "Move it", "0123abcd"
 
@@ -203,9 +204,9 @@ class Recorded:
             for path, data in self.commits[head].objects.items()
             if state.get(path) != data
         )
-        promised = set() if acknowledged else values(record_in(state))
+        promised = set() if acknowledged else values(journal_in(state))
         names = {Path(text).name for text in promised if isinstance(text, str)}
-        moved = moved_in(record_in(state))
+        moved = moved_in(journal_in(state))
         if head == self.before and is_half_done(state):
             yield "one of two files is in place, and the other one not ready"
         committed, pending = self.commits[head].tree, self.pending if head == self.before else {}
@@ -251,37 +252,37 @@ def commit_in(state: State) -> str:
     return state.get(f".git/{target}", b"").decode().strip()
 
 
-def record_in(state: State) -> object:
-    """The write-ahead record; None where there is none or it is not whole."""
+def journal_in(state: State) -> list[tuple[str, Any]]:
+    """The parts of the journal; none where there is none or it is not whole."""
     try:
-        return json.loads(state.get(RECORD, b"null"))
+        return json.loads(state.get(JOURNAL, b"[]"))
     except ValueError:
-        return None
+        return []
 
 
-def moved_in(record: object) -> object:
+def moved_in(parts: list[tuple[str, Any]]) -> str | None:
     """The old name of what is moved; None where nothing is."""
-    return record["path"] if isinstance(record, dict) and "is_removal" in record else None
+    return next((fields["path"] for name, fields in parts if name == "Rename"), None)
 
 
 def is_half_done(state: State) -> bool:
     """True if the first of two files is in place, and the bytes of the second are nowhere."""
-    record = record_in(state)
-    if not isinstance(record, dict) or "second" not in record:
+    steps = [fields for name, fields in journal_in(state) if name == "FileStep"]
+    if len(steps) < 2:
         return False
-    second = record["second"]
+    first, second = steps
     ready = str(Path(second["path"]).with_name(second["temporary"]))
     is_ready = any(
         digest(state.get(path, b"")) == second["after"] for path in (second["path"], ready)
     )
-    return digest(state.get(record["path"], b"")) == record["after"] and not is_ready
+    return digest(state.get(first["path"], b"")) == first["after"] and not is_ready
 
 
-def values(record: object) -> set[object]:
-    """Everything that a record says: paths, digests, the names of temporary files."""
-    if isinstance(record, dict):
-        return values([*record, *record.values()])
-    return set().union(*map(values, record)) if isinstance(record, list) else {record}
+def values(part: object) -> set[object]:
+    """Everything that a journal says: paths, digests, the names of temporary files."""
+    if isinstance(part, dict):
+        return values([*part, *part.values()])
+    return set().union(*map(values, part)) if isinstance(part, list) else {part}
 
 
 def recorded(at: Desk, carry_out: Callable[[], object]) -> Recorded:
@@ -402,7 +403,7 @@ def is_settled(at: Desk, write: Recorded, state: State, folder: Path) -> bool:
     assert not [
         place
         for place in left.root.rglob("*")
-        if place.suffix == ".tmp" or place.name == Path(RECORD).name
+        if place.suffix == ".tmp" or place.name == Path(JOURNAL).name
     ]
     left.git("fsck", "--strict", "--no-dangling")
     committed, now = tree(left, "HEAD"), files_in(left)
@@ -480,7 +481,7 @@ def test_what_a_person_saved_at_the_last_moment_stays_then(at: Desk, tmp_path: P
     write = recorded(left, lambda: left.apply(NEXT))
     for _, state in cuts(write.first, write.steps):
         assert state["MEMORY.md"] == saved or (
-            state[temporary] == saved and Path(temporary).name in values(record_in(state))
+            state[temporary] == saved and Path(temporary).name in values(journal_in(state))
         )
 
 

@@ -18,7 +18,7 @@ from mdmem.changes.plan import plan_edit
 from mdmem.changes.recover import Transaction
 from mdmem.changes.verbs import FileEdit, target_path
 from mdmem.editors import EditResult
-from mdmem.folder import files, write_ahead
+from mdmem.folder import files, journal
 from mdmem.model import CommitId, FilePath, Op
 from mdmem.model.errors import RepositoryProblem
 from mdmem.model.writes import Action, EditSection, Remember, WriteOptions
@@ -113,7 +113,11 @@ def test_what_is_on_the_disk_while_git_commits(at: Desk, monkeypatch: pytest.Mon
         frozenset(),
         Transaction().begin_write(),
         lambda: records.append(
-            (write_ahead.load_record(workspace.state), at.read("MEMORY.md"), at.read(OTHER))
+            (
+                journal.load(workspace.state / journal.WRITE_NAME),
+                at.read("MEMORY.md"),
+                at.read(OTHER),
+            )
         ),
     )
     assert done == WrittenChange(at.head())
@@ -121,21 +125,13 @@ def test_what_is_on_the_disk_while_git_commits(at: Desk, monkeypatch: pytest.Mon
     assert (first, second) == (NEW, NEW_OTHER)
     digests = [files.digest(text.encode()) for text in (SEED, NEW, OLD_OTHER, NEW_OTHER)]
     assert record is not None
-    assert record.second is not None
-    assert (
-        record.path,
-        record.before,
-        record.after,
-        record.second.path,
-        record.second.before,
-        record.second.after,
-    ) == (
-        *("MEMORY.md", *digests[:2]),
-        *(OTHER, *digests[2:]),
-    )
-    assert record.message == at.git("log", "-1", "--format=%B").rstrip("\n") + "\n"
+    assert [(step.path, step.before, step.after) for step in record.files] == [
+        ("MEMORY.md", *digests[:2]),
+        (OTHER, *digests[2:]),
+    ]
+    assert record.then.message == at.git("log", "-1", "--format=%B").rstrip("\n") + "\n"
     assert prepared == [("MEMORY.md", False, ["memory"]), ("a.md", True, ["memory"])]
-    assert write_ahead.load_record(workspace.state) is None
+    assert journal.load(workspace.state / journal.WRITE_NAME) is None
 
 
 def test_the_message_of_a_new_file_quotes_it_alone(at: Desk) -> None:
@@ -163,7 +159,7 @@ def test_a_write_that_is_followed_by_a_failure_is_undone(at: Desk, bit: str | No
     fail_later(transaction)
     assert at.tree_state() == before
     assert at.git("ls-files", "-v") == bits
-    assert write_ahead.load_record(at.workspace.state) is None
+    assert journal.load(at.workspace.state / journal.WRITE_NAME) is None
 
 
 @pytest.mark.parametrize("theirs", ["", "- theirs\n"])
@@ -185,7 +181,7 @@ def test_a_file_that_was_saved_since_it_was_read(
     assert at.read("MEMORY.md") == SEED + theirs
     assert theirs or at.tree_state() == before
     assert not list(at.root.rglob("*.tmp"))
-    assert write_ahead.load_record(at.workspace.state) is None
+    assert journal.load(at.workspace.state / journal.WRITE_NAME) is None
     at.write("MEMORY.md", NEW)
     fail_later(transaction)
     assert at.read("MEMORY.md") == NEW
@@ -241,10 +237,10 @@ def test_git_fails(at: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     failing(monkeypatch, lambda: None)
     with pytest.raises(RepositoryProblem):
         write(at.workspace, OF_BOTH, transaction)
-    assert write_ahead.load_record(at.workspace.state) is not None
+    assert journal.load(at.workspace.state / journal.WRITE_NAME) is not None
     fail_later(transaction)
     assert at.tree_state() == before
-    assert write_ahead.load_record(at.workspace.state) is None
+    assert journal.load(at.workspace.state / journal.WRITE_NAME) is None
 
 
 def test_git_fails_where_somebody_saved_over_one_of_two_files(
@@ -260,7 +256,7 @@ def test_git_fails_where_somebody_saved_over_one_of_two_files(
         SEED,
         theirs,
     )
-    assert write_ahead.load_record(at.workspace.state) is None
+    assert journal.load(at.workspace.state / journal.WRITE_NAME) is None
 
 
 def test_hooks_take_too_long_and_somebody_saved_over_the_file(

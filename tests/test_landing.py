@@ -1,5 +1,6 @@
 """Landing a commit: its files put in place by exchange, what is saved meanwhile, and kills."""
 
+import json
 import os
 import subprocess
 import sys
@@ -298,6 +299,18 @@ def test_the_next_write_finishes_what_a_kill_interrupted(
     assert state(at) == LANDED
     assert at.git("rev-parse", "main~1") == at.git("rev-parse", "theirs")
     assert at.git("status", "--porcelain") == ""
+    assert_tidy(at)
+
+
+def test_a_landing_that_version_0_3_left_is_finished(at: Desk):
+    killed(at, "ref", 1, "before")
+    path = at.root / ".git/mdmem/landing.json"
+    *steps, (_, then) = json.loads(path.read_text())
+    record = {"branch": then["branch"], "from": then["before"], "to": then["after"]}
+    path.write_text(json.dumps(record | {"files": [fields for _, fields in steps]}))
+    at.apply(Log("it rained"))
+    assert state(at) == LANDED
+    assert at.git("rev-parse", "main~1") == at.git("rev-parse", "theirs")
     assert_tidy(at)
 
 

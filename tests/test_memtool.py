@@ -29,7 +29,8 @@ from record_memory_tool import (
 from workspaces import NOW, STATE, Desk, desk, where_modes_count
 
 from mdmem.changes import moves
-from mdmem.folder import files, write_ahead
+from mdmem.folder import files, journal
+from mdmem.folder.journal import CommitStep, Journal, Rename
 from mdmem.memory import Memory
 from mdmem.memtool import Backend
 from mdmem.memtool.backend import ToolAnswer
@@ -336,7 +337,7 @@ class TestChanges:
         assert "Mdmem-Op: memory-tool\nMdmem-Source: inferred\n" in message
         assert "Mdmem-Actor: memory-tool\n" in message
         assert not list(at.root.rglob(".mdmem-*"))
-        assert not (at.root / STATE / write_ahead.RECORD_NAME).exists()
+        assert not (at.root / STATE / journal.WRITE_NAME).exists()
 
     def test_who_did_it(self, at: Desk):
         environment = {**os.environ, "MDMEM_ACTOR": "agent/main", "MDMEM_SESSION": "s-1"}
@@ -491,7 +492,7 @@ class TestChanges:
         at.write("memory/house.md", "# House\n\n- Ada's\n")
         at.hook("commit-msg", "! grep -q memory-tool $1")
         refused(at, backend, command, "commit-failed")
-        assert not (at.root / STATE / write_ahead.RECORD_NAME).exists()
+        assert not (at.root / STATE / journal.WRITE_NAME).exists()
 
     def test_what_a_hook_makes_of_it_is_shown_where_it_is_no_text_too(
         self, at: Desk, backend: Backend
@@ -541,7 +542,7 @@ class TestRecovery:
             self._kill(patched, moment)
             with pytest.raises(Killed):
                 backend.call(MOVES[name])
-        assert (at.root / STATE / write_ahead.RECORD_NAME).exists()
+        assert (at.root / STATE / journal.WRITE_NAME).exists()
         assert (
             Backend(Memory.open(at.root, os.environ))
             .answer(create("/memories/next.md", "# Next\n"))
@@ -581,7 +582,7 @@ class TestRecovery:
 
         patched.setattr("mdmem.changes.recover.WriteSteps.undo", lambda *_: None)
         patched.setattr(moves.commits, "commit_made_after", lambda *_: None)
-        drop = write_ahead.drop_record
+        drop = journal.drop
         match moment:
             case "recorded":
                 patched.setattr(files, "move", kill)
@@ -589,9 +590,9 @@ class TestRecovery:
                 patched.setattr(moves.commits, "commit", kill)
             case "committed" | "discarded":
                 patched.setattr(
-                    write_ahead,
-                    "drop_record",
-                    lambda state: kill() if write_ahead.load_record(state) else drop(state),
+                    journal,
+                    "drop",
+                    lambda path: kill() if journal.load(path) else drop(path),
                 )
         if moment == "committed":
             patched.setattr(moves, "discard", kill)
@@ -604,9 +605,11 @@ class TestRecovery:
             self._kill(patched, "moved")
             with pytest.raises(Killed):
                 backend.call(MOVES[name])
-        record = write_ahead.load_record(at.root / STATE)
-        assert isinstance(record, write_ahead.MoveRecord)
-        path = at.root / record.target
+        left = journal.load(at.root / STATE / journal.WRITE_NAME)
+        assert left
+        (rename,) = left.steps
+        assert isinstance(rename, Rename)
+        path = at.root / rename.target
         (
             path if path.is_file() else next(each for each in path.rglob("*") if each.is_file())
         ).write_text("Ada's\n")
@@ -642,7 +645,7 @@ class TestRecovery:
             with pytest.raises(KeyboardInterrupt):
                 backend.call(MOVES[name])
         assert at.tree_state() == before
-        assert not (at.root / STATE / write_ahead.RECORD_NAME).exists()
+        assert not (at.root / STATE / journal.WRITE_NAME).exists()
 
     def test_a_folder_that_was_left_behind(self, at: Desk):
         at.write("memory/.mdmem-0123456789abcdef.tmp/deep/a.md", "# A\n")
@@ -655,15 +658,14 @@ class TestRecovery:
     def test_a_record_that_somebody_wrote(self, at: Desk, backend: Backend):
         backend.call(view("/memories"))
         at.workspace.ensure_state()
-        record = write_ahead.MoveRecord(
+        rename = Rename(
             path=FilePath("memory/nowhere"),
             target=FilePath("memory/house.md"),
             is_removal=True,
             digests={},
-            message="x",
-            date="@1 +0000",
         )
-        write_ahead.save_record(at.root / STATE, record)
+        left = Journal((rename,), CommitStep("x", "@1 +0000"))
+        journal.save(at.root / STATE / journal.WRITE_NAME, left)
         assert backend.answer(create("/memories/next.md", "# Next\n")).code is None
         assert at.read("memory/house.md") == TREE["memory/house.md"]
 
@@ -738,15 +740,15 @@ class TestFaults:
             raise OSError(errno.ENOSPC, "No space left on device")
 
         with monkeypatch.context() as patched:
-            patched.setattr(write_ahead, "save_record", fail)
+            patched.setattr(journal, "save", fail)
             assert "No space left" in refused(at, backend, MOVES[name], "storage")
         with monkeypatch.context() as patched:
             patched.setattr(moves, "discard", fail)
-            drop = write_ahead.drop_record
+            drop = journal.drop
             patched.setattr(
-                write_ahead,
-                "drop_record",
-                lambda state: fail() if write_ahead.load_record(state) else drop(state),
+                journal,
+                "drop",
+                lambda path: fail() if journal.load(path) else drop(path),
             )
             assert backend.answer(MOVES[name]).code is None
         assert backend.answer(create("/memories/next.md", "# Next\n")).code is None

@@ -13,10 +13,9 @@ from workspaces import Desk, code_of, desk
 
 from mdmem.changes import recover
 from mdmem.folder import files
-from mdmem.folder.write_ahead import MoveRecord
+from mdmem.folder.journal import CommitStep, Rename
 from mdmem.model import FilePath
 from mdmem.model.errors import PathProblem
-from mdmem.repo import Identity
 
 OLD, NEW, ASIDE = FilePath("memory/a"), FilePath("memory/b"), FilePath("memory/.mdmem-0.tmp")
 FINISHED = "finished an interrupted write of memory/a"
@@ -70,19 +69,16 @@ def at(world: World, repository: Path) -> Desk:
     return at
 
 
-def record(at: Desk, target: FilePath) -> MoveRecord:
+def rename(at: Desk, target: FilePath) -> Rename:
     digests = {
         name: files.digest(data.encode())
         for name, data in {"c/two.md": "two\n", "one.md": "one\n"}.items()
     }
-    return MoveRecord(
-        path=OLD,
-        target=target,
-        is_removal=target == ASIDE,
-        digests=digests,
-        message="moved",
-        date="@1770000000 +0000",
-    )
+    return Rename(path=OLD, target=target, is_removal=target == ASIDE, digests=digests)
+
+
+def settle(at: Desk, left: Rename) -> str | None:
+    return recover.settle_move(at.workspace, left, CommitStep("moved", "@1770000000 +0000"))
 
 
 def clear(at: Desk) -> None:
@@ -147,14 +143,10 @@ def test_a_move_that_was_left(
             left = ("saved\n", None)
     put(at.root / OLD, old)
     head = at.head()
-    assert (
-        recover.settle_move(at.workspace, record(at, target), Identity("Ada", "ada@example.org"))
-        == said
-    )
+    assert settle(at, rename(at, target)) == said
     assert (first_file(at, OLD), first_file(at, target)) == left
     assert (at.root / OLD / "c/two.md").exists() is (left[0] is not None)
     assert (at.head() != head) is (said == FINISHED and not is_committed)
-    assert (at.git("log", "-1", "--format=%an") == "Ada\n") is (at.head() != head)
     if new != left[1]:
         assert at.root / "memory" in synced
     if old is None and new is None and left[0]:
@@ -166,24 +158,23 @@ def test_a_move_that_was_left(
 def test_one_that_a_hook_refuses_stays_to_be_settled(at: Desk):
     (at.root / OLD).rename(at.root / NEW)
     at.hook("pre-commit", "exit 1")
-    assert (
-        code_of(lambda: recover.settle_move(at.workspace, record(at, NEW), None)) == "commit-failed"
-    )
+    assert code_of(lambda: settle(at, rename(at, NEW))) == "commit-failed"
+
+
+def test_the_author_of_the_settings_commits_it_where_git_has_none(at: Desk):
+    at.write("mdmem.toml", 'author = "Bo <bo@example.com>"\n')
+    at.git("config", "--remove-section", "user")
+    (at.root / OLD).rename(at.root / NEW)
+    assert settle(at, rename(at, NEW)) == FINISHED
+    assert at.git("log", "-1", "--format=%an <%ae> %s") == "Bo <bo@example.com> moved\n"
 
 
 def test_one_of_a_file_that_was_not_deleted_yet_is(at: Desk):
     path = FilePath(f"{OLD}/one.md")
     at.write(ASIDE, "one\n")
     at.write(path, "saved\n")
-    move = MoveRecord(
-        path=path,
-        target=ASIDE,
-        is_removal=True,
-        digests={"": files.digest(b"one\n")},
-        message="m",
-        date="@0 +0000",
-    )
-    assert recover.settle_move(at.workspace, move, None) is None
+    digests = {"": files.digest(b"one\n")}
+    assert settle(at, Rename(path, ASIDE, is_removal=True, digests=digests)) is None
     assert (at.read(path), (at.root / ASIDE).exists()) == ("saved\n", False)
 
 
@@ -192,13 +183,6 @@ def test_of_a_file_that_neither_name_has_the_one_of_head_comes_back(at: Desk):
     at.write(path, "index\n")
     at.commit("index")
     clear(at)
-    move = MoveRecord(
-        path=path,
-        target=NEW,
-        is_removal=False,
-        digests={"": files.digest(b"index\n")},
-        message="m",
-        date="@0 +0000",
-    )
-    assert recover.settle_move(at.workspace, move, None) is None
+    digests = {"": files.digest(b"index\n")}
+    assert settle(at, Rename(path, NEW, is_removal=False, digests=digests)) is None
     assert at.read(path) == "index\n"

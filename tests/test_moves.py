@@ -12,7 +12,8 @@ from conftest import EMAIL, NAME, World
 from workspaces import HAND, NOW, SEED, TOKEN, Desk, append, code_of, desk
 
 from mdmem.changes import moves
-from mdmem.folder import files, write_ahead
+from mdmem.folder import files, journal
+from mdmem.folder.journal import CommitStep, FileStep, Journal, Rename
 from mdmem.model import FilePath, Op, Source
 from mdmem.model.errors import StorageProblem
 from mdmem.model.writes import Action, EditSection, MovePath, WriteOptions, WriteResult
@@ -45,8 +46,8 @@ def refused(at: Desk, change: MovePath, code: str) -> None:
     assert at.tree_state() == before
 
 
-def record_of(at: Desk) -> object:
-    return write_ahead.load_record(at.workspace.state)
+def journal_of(at: Desk) -> Journal | None:
+    return journal.load(at.workspace.state / journal.WRITE_NAME)
 
 
 def failing(
@@ -85,7 +86,7 @@ def test_the_answer_names_the_commit_and_where_it_is_now(
         commit=commits.CommitId(at.head()),
         op=Op.MEMORY_TOOL,
     )
-    assert record_of(at) is None
+    assert journal_of(at) is None
     assert at.subjects()[1:] == ["tree", "seed"]
 
 
@@ -103,7 +104,7 @@ def test_a_move_says_from_where(at: Desk) -> None:
 def test_a_folder_without_files_has_no_commit(at: Desk, target: str | None) -> None:
     (at.root / "memory/bare").mkdir()
     assert move(at, MovePath("memory/bare", target)).commit is None
-    assert record_of(at) is None
+    assert journal_of(at) is None
 
 
 def test_what_lies_in_the_workspace_folder_itself_is_removed_there(
@@ -111,14 +112,14 @@ def test_what_lies_in_the_workspace_folder_itself_is_removed_there(
 ) -> None:
     at.write("user.md", "# User\n")
     at.commit("user")
-    commit, records = commits.commit, []
+    commit, left = commits.commit, []
     monkeypatch.setattr(
-        commits, "commit", lambda *arguments: (records.append(record_of(at)), commit(*arguments))[1]
+        commits, "commit", lambda *arguments: (left.append(journal_of(at)), commit(*arguments))[1]
     )
     move(at, MovePath("user.md", None))
-    (record,) = records
-    assert isinstance(record, write_ahead.MoveRecord)
-    assert write_ahead.is_temporary(record.target)
+    ((rename,),) = (each.steps for each in left)
+    assert isinstance(rename, Rename)
+    assert journal.is_temporary(rename.target)
 
 
 def test_the_author_of_the_settings_commits_where_git_has_none(at: Desk) -> None:
@@ -213,17 +214,14 @@ def test_a_reason_with_a_secret_is_refused(at: Desk) -> None:
 def test_what_a_killed_process_left_comes_first(at: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     at.workspace.ensure_state()
     after = SEED + HAND + "\n"
-    write_ahead.save_record(
-        at.workspace.state,
-        write_ahead.Record(
-            path=FilePath("MEMORY.md"),
-            before=files.digest(SEED.encode()),
-            after=files.digest(after.encode()),
-            message="left",
-            date="@1770000000 +0000",
-            temporary=files.temporary_name(),
-        ),
+    step = FileStep(
+        path=FilePath("MEMORY.md"),
+        before=files.digest(SEED.encode()),
+        after=files.digest(after.encode()),
+        temporary=files.temporary_name(),
     )
+    left = Journal((step,), CommitStep("left", "@1770000000 +0000"))
+    journal.save(at.workspace.state / journal.WRITE_NAME, left)
     at.write("MEMORY.md", after)
     move(at, MovePath(HOUSE, None))
     assert at.subjects()[:2] == [f"{HOUSE}: memory-tool", "left"]
@@ -238,7 +236,7 @@ def test_a_refused_move_leaves_everything_as_it_was(at: Desk, target: str | None
     bits = at.git("ls-files", "-v")
     refused(at, MovePath(GARDEN, target), "commit-failed")
     assert at.git("ls-files", "-v") == bits
-    assert record_of(at) is None
+    assert journal_of(at) is None
 
 
 def test_a_target_that_appears_at_the_last_moment(
@@ -252,7 +250,7 @@ def test_a_target_that_appears_at_the_last_moment(
 
     monkeypatch.setattr(files, "move", overtaken)
     assert code_of(lambda: move(at, MovePath(HOUSE, "memory/home.md"))) == "file-exists"
-    assert (at.read(HOUSE), at.read("memory/home.md"), record_of(at)) == (
+    assert (at.read(HOUSE), at.read("memory/home.md"), journal_of(at)) == (
         HOUSE_TEXT,
         "theirs\n",
         None,
@@ -281,7 +279,7 @@ def test_what_somebody_does_meanwhile_is_left_alone(
         for path in (at.root / "memory").iterdir()
         if path.is_dir()
     }
-    assert (folders, record_of(at)) == (left, None)
+    assert (folders, journal_of(at)) == (left, None)
 
 
 def test_a_disk_that_does_not_take_it_back(at: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -293,7 +291,7 @@ def test_a_disk_that_does_not_take_it_back(at: Desk, monkeypatch: pytest.MonkeyP
             match=rf"No space left on device; and {HOUSE} could not be put back: No space left",
         ):
             move(at, MovePath(HOUSE, "memory/home.md"))
-    assert record_of(at) is not None
+    assert journal_of(at) is not None
     assert at.apply(append()).changed
     assert at.subjects()[1:] == ["memory/home.md: memory-tool", "tree", "seed"]
 
@@ -323,6 +321,6 @@ def test_an_index_that_git_could_not_write_is_brought_up_by_the_next_command(
             lambda *arguments: commits.Committed(commit(*arguments).id, is_indexed=False),
         )
         move(at, MovePath(HOUSE, None))
-    assert record_of(at) is not None
+    assert journal_of(at) is not None
     at.apply(append())
-    assert (record_of(at), at.git("status", "--porcelain")) == (None, "")
+    assert (journal_of(at), at.git("status", "--porcelain")) == (None, "")

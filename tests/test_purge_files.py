@@ -7,8 +7,9 @@ from vault import FACT, WORDS, Vault
 from vault import vault as vault
 from workspaces import STATE, code_of
 
-from mdmem.folder import files, write_ahead
-from mdmem.model import MAX_FILE_BYTES
+from mdmem.folder import files, journal
+from mdmem.folder.journal import CommitStep, FileStep, Journal
+from mdmem.model import MAX_FILE_BYTES, FilePath
 from mdmem.purge import purging
 from mdmem.purge.target import PURGED_MARK, purge_target
 
@@ -74,19 +75,15 @@ def test_a_file_that_is_saved_again_and_again(
 
 def test_an_unfinished_write_of_another_workspace(vault: Vault) -> None:
     state = vault.root / STATE
-    record = write_ahead.Record(
-        path="a.md", before=None, after="x", message=f"\ud800 {WORDS}", date="", temporary=""
-    )
+    step = FileStep(FilePath("a.md"), None, "x", "")
+    another = state.with_name("yet.another") / journal.WRITE_NAME
     for name in ("an.other", "root", "yet.another"):
         (state.with_name(name)).mkdir(parents=True)
     for message, code in (("nothing of it", None), (f"\ud800 {WORDS}", "repository-busy")):
-        text = '{"path": "a.md", "before": null, "after": "x", "message": %s, "date": "", "temporary": ""}'
-        quoted = '"' + message.replace("\ud800", "\\ud800") + '"'
-        (state.with_name("yet.another") / write_ahead.RECORD_NAME).write_text(text % quoted)
+        journal.save(another, Journal((step,), CommitStep(message, "")))
         if code is None:
             purging.require_no_record(vault.scope().workspace, TARGET)
         else:
-            assert write_ahead.load_record(state.with_name("yet.another")) == record
             assert (
                 code_of(lambda: purging.require_no_record(vault.scope().workspace, TARGET)) == code
             )

@@ -10,6 +10,9 @@ from vault import OTHER, WORDS, Vault
 from vault import vault as vault
 from workspaces import STATE
 
+from mdmem.folder import journal
+from mdmem.folder.journal import CommitStep, FileStep, Journal
+from mdmem.model import FilePath
 from mdmem.model.errors import RepositoryProblem
 
 OTHER_STATE = STATE.with_name("other")
@@ -52,10 +55,10 @@ def staged_in_worktree(vault: Vault) -> None:
 
 def unfinished_write(vault: Vault, state: Path = OTHER_STATE) -> None:
     vault.scope().workspace.ensure_state()
-    vault.write(
-        f"{state}/write-ahead.json",
-        '{"path": "a.md", "before": null, "after": "x", "message": "secret plan of Zo\\u00eb", "date": "", "temporary": ""}',
-    )
+    step, then = FileStep(FilePath("a.md"), None, "x", ""), CommitStep(WORDS, "")
+    path = vault.root / state / journal.WRITE_NAME
+    path.parent.mkdir(parents=True, exist_ok=True)
+    journal.save(path, Journal((step,), then))
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,8 @@ from workspaces import MARK, NOW, SEED, Desk, append, apply, code_of, desk
 
 from mdmem.changes import pending, recover
 from mdmem.changes.instructions import set_instructions
-from mdmem.folder import files, write_ahead
+from mdmem.folder import files, journal
+from mdmem.folder.journal import CommitStep, FileStep, Journal
 from mdmem.model import FilePath
 from mdmem.model.errors import MdmemError
 from mdmem.model.writes import Change, Contradict, Log, Revert
@@ -103,30 +104,25 @@ def test_a_git_that_outlives_mdmem(at: Desk):
     settled(at)
 
 
-def record(
-    before: str | None = SEED, after: str = AFTER, path: str = "MEMORY.md"
-) -> write_ahead.Record:
+def step(
+    before: str | None = SEED,
+    after: str = AFTER,
+    path: str = "MEMORY.md",
+    temporary: str = TEMPORARY,
+) -> FileStep:
     digests = [
         files.digest(text.encode()) if text is not None else None for text in (before, after)
     ]
-    return write_ahead.Record(
-        path=FilePath(path),
-        before=digests[0],
-        after=digests[1] or "",
-        message=MESSAGE,
-        date="@1770000000 +0100",
-        temporary=TEMPORARY,
-    )
+    return FileStep(FilePath(path), *digests, temporary)
 
 
-def fields(**changed: object) -> dict[str, object]:
-    """The fields of a record of one file as they are stored, some of them changed."""
-    return {name: value for name, value in asdict(record()).items() if name != "second"} | changed
+def written(*steps: FileStep) -> Journal:
+    return Journal(steps or (step(),), CommitStep(MESSAGE, "@1770000000 +0100"))
 
 
-def leave(at: Desk, record: write_ahead.Record) -> None:
+def leave(at: Desk, *steps: FileStep) -> None:
     at.workspace.ensure_state()
-    write_ahead.save_record(at.workspace.state, record)
+    journal.save(at.workspace.state / journal.WRITE_NAME, written(*steps))
 
 
 def nothing_to_change(at: Desk) -> tuple[str, ...]:
@@ -139,7 +135,7 @@ def nothing_to_change(at: Desk) -> tuple[str, ...]:
 
 class TestLeft:
     def test_the_file_as_after_is_committed_as_it_was_meant(self, at: Desk):
-        leave(at, record())
+        leave(at)
         at.write("MEMORY.md", AFTER)
         at.write(files.backup_name(TEMPORARY), "half a fi")
         assert nothing_to_change(at) == ("finished an interrupted write of MEMORY.md",)
@@ -152,7 +148,7 @@ class TestLeft:
     def test_what_is_saved_before_git_reads_it_is_left_out(
         self, at: Desk, monkeypatch: pytest.MonkeyPatch
     ):
-        leave(at, record())
+        leave(at)
         at.write("MEMORY.md", AFTER)
         run, saves = commits.run, [AFTER.replace("# Memory\n", f"# Memory\n\n{HAND}\n")]
 
@@ -168,8 +164,17 @@ class TestLeft:
         assert at.git("show", "HEAD:MEMORY.md") == AFTER
         assert at.git("status", "--porcelain") == " M MEMORY.md\n"
 
+    def test_what_version_0_3_left_is_finished(self, at: Desk):
+        at.workspace.ensure_state()
+        (at.workspace.state / journal.WRITE_NAME).write_text(
+            json.dumps(asdict(step()) | asdict(written().then))
+        )
+        at.write("MEMORY.md", AFTER)
+        assert nothing_to_change(at) == ("finished an interrupted write of MEMORY.md",)
+        settled(at)
+
     def test_the_old_bytes_beside_it_go(self, at: Desk):
-        leave(at, record())
+        leave(at)
         at.write("MEMORY.md", AFTER)
         at.write(TEMPORARY, SEED)
         assert nothing_to_change(at) == ("finished an interrupted write of MEMORY.md",)
@@ -181,7 +186,7 @@ class TestLeft:
     ):
         if not exchange:
             monkeypatch.setattr(files, "_renameat2", lambda: None)
-        leave(at, record())
+        leave(at)
         at.write("MEMORY.md", AFTER)
         saved = SEED.replace("# Memory\n", f"# Memory\n\n{HAND}\n")
         at.write(TEMPORARY, saved)
@@ -193,7 +198,7 @@ class TestLeft:
 
     @pytest.mark.parametrize("kind", ["link", "folder", "large"])
     def test_a_save_of_another_kind_is_too(self, at: Desk, kind: str):
-        leave(at, record())
+        leave(at)
         at.write("MEMORY.md", AFTER)
         temporary = at.root / TEMPORARY
         match kind:
@@ -212,7 +217,7 @@ class TestLeft:
         assert not os.path.lexists(temporary)
 
     def test_a_save_while_the_file_was_put_back_is_too(self, at: Desk):
-        leave(at, record())
+        leave(at)
         saved = AFTER.replace("# Memory\n", f"# Memory\n\n{HAND}\n")
         at.write(files.backup_name(TEMPORARY), saved)
         assert nothing_to_change(at) == (
@@ -221,7 +226,7 @@ class TestLeft:
         assert at.read("MEMORY.md") == saved
 
     def test_a_new_file_is_too(self, at: Desk):
-        leave(at, record(None, "# New\n", "memory/new.md"))
+        leave(at, step(None, "# New\n", "memory/new.md"))
         at.write("memory/new.md", "# New\n")
         assert nothing_to_change(at) == ("finished an interrupted write of memory/new.md",)
         settled(at)
@@ -230,7 +235,7 @@ class TestLeft:
         ("before", "path"), [(SEED, "MEMORY.md"), (None, "memory/new.md"), (None, "none/new.md")]
     )
     def test_the_file_as_before_is_left_alone(self, at: Desk, before: str | None, path: str):
-        leave(at, record(before, path=path))
+        leave(at, step(before, path=path))
         (at.root / "memory").mkdir()
         if path != "none/new.md":
             (at.root / path).with_name(TEMPORARY).write_text("half a fi")
@@ -240,7 +245,7 @@ class TestLeft:
 
     def test_pending_edits_as_before_are_left_alone(self, at: Desk):
         text = SEED.replace("## Home", f"{HAND}\n\n## Home")
-        leave(at, record(text))
+        leave(at, step(text))
         at.write("MEMORY.md", text)
         assert nothing_to_change(at) == ()
         assert at.subjects() == ["seed"]
@@ -248,7 +253,7 @@ class TestLeft:
 
     @pytest.mark.parametrize("text", [AFTER + "\n- saved later\n", "", None])
     def test_any_other_file_is_kept_and_said(self, at: Desk, text: str | None):
-        leave(at, record())
+        leave(at)
         if text is None:
             (at.root / "MEMORY.md").unlink()
         else:
@@ -263,7 +268,7 @@ class TestLeft:
         settled(at)
 
     def test_and_it_is_said(self, at: Desk):
-        leave(at, record(path="memory/a.md"))
+        leave(at, step(path="memory/a.md"))
         at.write("memory/a.md", "# Other\n")
         assert nothing_to_change(at) == (
             "memory/a.md was changed after an interrupted write; it is kept unchanged",
@@ -282,7 +287,7 @@ class TestLeft:
     def test_what_is_no_file_any_more_does_not_stand_in_the_way(
         self, at: Desk, make: Callable[[Path], object]
     ):
-        leave(at, record(path="memory/a.md"))
+        leave(at, step(path="memory/a.md"))
         (at.root / "memory").mkdir()
         make(at.root / "memory" / "a.md")
         assert nothing_to_change(at) == (
@@ -291,7 +296,7 @@ class TestLeft:
         assert not (at.workspace.state / "write-ahead.json").exists()
 
     def test_what_is_committed_already_is_not_committed_twice(self, at: Desk):
-        leave(at, record())
+        leave(at)
         at.write("MEMORY.md", AFTER)
         at.commit("done")
         assert nothing_to_change(at) == ()
@@ -302,26 +307,16 @@ class TestLeft:
         "text",
         [
             "",
-            json.dumps(fields())[:40],
-            "[]",
+            '[["FileStep", {"path',
             "7",
             "null",
-            *(
-                json.dumps(fields(**{name: value}))
-                for name in ("path", "after", "temporary", "message", "date")
-                for value in (7, None)
-            ),
-            json.dumps(fields(before=[])),
-            json.dumps(fields(more="")),
-            *(
-                json.dumps(fields(second=second))
-                for second in (None, [], {}, asdict(record().files[0]) | {"path": 7})
-            ),
+            json.dumps([("FileStep", asdict(step()))]),
+            json.dumps([("CommitStep", asdict(written().then))]),
             '{"path": "MEMORY.md"}',
             "\udcff",
         ],
     )
-    def test_a_record_that_is_not_whole_counts_for_nothing(self, at: Desk, text: str):
+    def test_a_journal_that_is_not_whole_counts_for_nothing(self, at: Desk, text: str):
         at.workspace.ensure_state()
         (at.workspace.state / "write-ahead.json").write_text(text, errors="surrogateescape")
         (at.workspace.state / TEMPORARY).write_text("half a rec")
@@ -333,14 +328,14 @@ class TestLeft:
 
     @pytest.mark.parametrize("path", [f"../{TEMPORARY}", f".mdmem-/../../{TEMPORARY}", "mdmem.tmp"])
     def test_the_temporary_file_is_looked_for_nowhere_else(self, at: Desk, path: str):
-        leave(at, replace(record(), temporary=path))
+        leave(at, step(temporary=path))
         (at.root / ".mdmem-").mkdir()
         other = at.write(path, "not ours")
         nothing_to_change(at)
         assert other.exists()
 
     def test_a_hook_that_refuses_is_asked_again(self, at: Desk):
-        leave(at, record())
+        leave(at)
         at.write("MEMORY.md", AFTER)
         hook = at.hook("pre-commit", "exit 1")
         before = at.tree_state()
@@ -354,7 +349,7 @@ class TestLeft:
         settled(at)
 
     def test_save_settles_it_too(self, at: Desk):
-        leave(at, record())
+        leave(at)
         at.write("MEMORY.md", AFTER)
         heard: list[str] = []
         assert pending.save(at.workspace, None, heard.append) == (None, ())
@@ -368,7 +363,7 @@ class TestLeft:
         ids=lambda change: type(change).__name__,
     )
     def test_a_write_that_is_then_refused_says_it_too(self, at: Desk, change: Change):
-        leave(at, record(path="memory/a.md"))
+        leave(at, step(path="memory/a.md"))
         at.write("memory/a.md", "# Other\n")
         heard: list[str] = []
         with pytest.raises(MdmemError):
@@ -377,7 +372,7 @@ class TestLeft:
 
     def test_instructions_that_go_with_their_file_settle_it_first(self, at: Desk):
         set_instructions(at.workspace, "AGENTS.md", False, print)
-        leave(at, record())
+        leave(at)
         at.write("MEMORY.md", AFTER)
         assert set_instructions(at.workspace, "AGENTS.md", True, print).changed
         assert at.subjects() == [
@@ -389,7 +384,7 @@ class TestLeft:
 
     @pytest.mark.parametrize("code", ["detached-head", "repository-busy"])
     def test_it_waits_until_git_can_take_it(self, at: Desk, code: str):
-        leave(at, record())
+        leave(at)
         at.write("MEMORY.md", AFTER)
         if code == "detached-head":
             at.git("checkout", "-q", "--detach")
@@ -397,10 +392,13 @@ class TestLeft:
             at.write(".git/MERGE_HEAD", at.head())
         before = at.tree_state()
         assert code_of(lambda: nothing_to_change(at)) == code
-        assert (at.tree_state(), write_ahead.load_record(at.workspace.state)) == (before, record())
+        assert (at.tree_state(), journal.load(at.workspace.state / journal.WRITE_NAME)) == (
+            before,
+            written(),
+        )
 
     def test_an_index_from_before_the_commit_is_renewed(self, at: Desk):
-        leave(at, record())
+        leave(at)
         at.write("MEMORY.md", AFTER)
         blob = at.git("hash-object", "-w", "MEMORY.md").strip()
         tree = at.world.git(
@@ -416,14 +414,14 @@ class TestLeft:
     def test_the_author_of_the_settings_commits_it_where_git_has_none(self, at: Desk):
         at.write("mdmem.toml", 'author = "Ada <ada@example.com>"\n')
         at.commit("settings")
-        leave(at, record())
+        leave(at)
         at.write("MEMORY.md", AFTER)
         at.git("config", "--remove-section", "user")
         assert nothing_to_change(at) == ("finished an interrupted write of MEMORY.md",)
         assert at.git("log", "-1", "--format=%an <%ae>").strip() == "Ada <ada@example.com>"
 
     def test_what_a_hook_makes_of_it_is_kept(self, at: Desk):
-        leave(at, record())
+        leave(at)
         at.write("MEMORY.md", AFTER)
         at.hook("pre-commit", "sed -i s/Stripe/Acme/ MEMORY.md\ngit add MEMORY.md")
         assert nothing_to_change(at) == ("finished an interrupted write of MEMORY.md",)
@@ -451,12 +449,12 @@ class TestLeft:
             at.write(path, committed)
             at.commit()
         at.write(path, AFTER)
-        recover._put_back(at.workspace, record(before, path=path).files[0])
+        recover._put_back(at.workspace, step(before, path=path))
         assert (at.read(path) if (at.root / path).exists() else None) == left
 
     def test_a_revert_that_changes_no_text_settles_it_first(self, at: Desk):
         logged = at.apply(Log("the sky is green", kind="fact")).commit
-        leave(at, record())
+        leave(at)
         at.write("MEMORY.md", AFTER)
         at.apply(Revert(str(logged)))
         assert at.subjects() == [
@@ -467,7 +465,7 @@ class TestLeft:
         ]
 
     def test_reading_and_dry_runs_leave_it_to_the_next_write(self, at: Desk):
-        leave(at, record())
+        leave(at)
         at.write("MEMORY.md", AFTER)
         before = at.tree_state(), at.state()
         assert at.apply(append("- x", dry_run=True)).diff

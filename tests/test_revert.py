@@ -7,7 +7,7 @@ import pytest
 from dated_memory import DAYS, DatedMemory, change_employers
 from workspaces import TOKEN, append, code_of
 
-from mdmem.folder import write_ahead
+from mdmem.folder import journal
 from mdmem.model import Op, Source, Status
 from mdmem.model.errors import MdmemError
 from mdmem.model.searches import ListFacts
@@ -296,7 +296,7 @@ class TestRevert:
         before_revert = at.tree_state()
         assert code_of(lambda: dated.on("2026-05-01").apply(Revert(changed))) == "commit-failed"
         assert at.tree_state() == before_revert
-        assert not (at.workspace.state / write_ahead.RECORD_NAME).exists()
+        assert not (at.workspace.state / journal.WRITE_NAME).exists()
         at.hook("pre-commit", "exit 0")
         assert (
             dated.on("2026-05-01").apply(Revert(changed)).commit

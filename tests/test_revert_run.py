@@ -12,7 +12,8 @@ from pi_sessions import texts, write_session
 from workspaces import NOW, Desk, code_of, desk
 
 from mdmem.changes import apply as applied
-from mdmem.folder import files, write_ahead
+from mdmem.folder import files, journal
+from mdmem.folder.journal import CommitStep, FileStep, Journal
 from mdmem.memory import Memory
 from mdmem.model import FactId, FilePath, Source
 from mdmem.model.errors import MdmemError
@@ -361,10 +362,9 @@ def test_what_a_killed_one_put_in_place_is_finished_first(at: Desk):
     at.git("reset", "-q", "HEAD~")
     digests = [files.digest(text.encode()) for text in (before, at.read(path))]
     temporary = ".mdmem-0123456789abcdef.tmp"
-    record = write_ahead.Record(
-        path, *digests, message=message, date="@1772700000 +0000", temporary=temporary
-    )
-    write_ahead.save_record(at.workspace.state, record)
+    step = FileStep(path, *digests, temporary)
+    killed = Journal((step,), CommitStep(message, "@1772700000 +0000"))
+    journal.save(at.workspace.state / journal.WRITE_NAME, killed)
     left = at.tree_state(), at.state()
     assert not revert(at, take_out=True, dry_run=True).changed
     assert (at.tree_state(), at.state()) == left

@@ -13,8 +13,10 @@ import pytest
 from conftest import World
 from workspaces import NOW, STATE
 
-from mdmem.folder import files, write_ahead
+from mdmem.folder import files, journal
+from mdmem.folder.journal import CommitStep, FileStep, Journal
 from mdmem.memory import Memory, initialise
+from mdmem.model import FilePath
 from mdmem.model.reads import Initialise
 from mdmem.model.searches import Search
 from mdmem.model.writes import Log
@@ -110,16 +112,14 @@ class TestWhoseItIs:
 
     def test_no_record_of_a_stranger_is_carried_out(self, world: World, folder: Path):
         digest = files.digest(b"evil\n")
-        record = write_ahead.Record(
-            path="MEMORY.md",
+        step = FileStep(
+            path=FilePath("MEMORY.md"),
             before=files.digest((folder / "MEMORY.md").read_bytes()),
             after=digest,
-            message="x",
-            date="",
             temporary=".mdmem-0.tmp",
         )
         (folder / STATE).mkdir(parents=True)
-        write_ahead.save_record(folder / STATE, record)
+        journal.save(folder / STATE / journal.WRITE_NAME, Journal((step,), CommitStep("x", "")))
         (folder / ".mdmem-0.tmp").write_text("evil\n")
         with closing(Memory.open(folder, os.environ)) as memory:
             memory.apply(Log("a line"))

@@ -58,7 +58,6 @@ PLACES = {
     "events.py": ["events.jsonl"],
     "folder/budget.py": ["left-out"],
     "folder/machine.py": ["proposals.key"],
-    "folder/write_ahead.py": ["write-ahead.json"],
     "context/given.py": ["given/"],
     "llm/asking.py": ["model/", "model.jsonl"],
     "memory/__init__.py": ["events.jsonl", "runs.jsonl"],

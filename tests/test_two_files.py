@@ -2,9 +2,7 @@
 by one commit or not at all.
 """
 
-import json
 from collections.abc import Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +11,8 @@ from conftest import World
 from killed_write import killed_at_every_step
 from workspaces import HAND, NOW, SEED, Desk, append, apply, code_of, desk, refused
 
-from mdmem.folder import files, write_ahead
+from mdmem.folder import files, journal
+from mdmem.folder.journal import CommitStep, FileStep, Journal
 from mdmem.memory import Memory
 from mdmem.model import FilePath
 from mdmem.model.history import ShowHistory
@@ -53,7 +52,7 @@ def is_clean(at: Desk) -> bool:
     left = [
         path
         for path in at.root.rglob("*")
-        if path.suffix == ".tmp" or path.name == write_ahead.RECORD_NAME
+        if path.suffix == ".tmp" or path.name == journal.WRITE_NAME
     ]
     return not left and at.git("status", "--porcelain") == ""
 
@@ -282,21 +281,18 @@ def test_killed_at_every_step_it_is_done_in_both_or_in_neither(at: Desk, tmp_pat
 TEMPORARIES = (".mdmem-0123456789abcdef.tmp", ".mdmem-fedcba9876543210.tmp")
 
 
-def leave(at: Desk) -> write_ahead.Record:
-    """The record of a write of both, in the state folder."""
+def leave(at: Desk) -> None:
+    """The journal of a write of both, in the state folder."""
     digests = [files.digest(text.encode()) for text in (SEED, NEW, OLD_OTHER, NEW_OTHER)]
-    record = write_ahead.Record(
-        path=FilePath("MEMORY.md"),
-        before=digests[0],
-        after=digests[1],
-        message="MEMORY.md: remember Home\n\nMdmem-Op: remember\n",
-        date="@1770000000 +0100",
-        temporary=TEMPORARIES[0],
-        second=write_ahead.FileRecord(FilePath(OTHER), digests[2], digests[3], TEMPORARIES[1]),
+    left = Journal(
+        (
+            FileStep(FilePath("MEMORY.md"), *digests[:2], TEMPORARIES[0]),
+            FileStep(FilePath(OTHER), *digests[2:], TEMPORARIES[1]),
+        ),
+        CommitStep("MEMORY.md: remember Home\n\nMdmem-Op: remember\n", "@1770000000 +0100"),
     )
     at.workspace.ensure_state()
-    write_ahead.save_record(at.workspace.state, record)
-    return record
+    journal.save(at.workspace.state / journal.WRITE_NAME, left)
 
 
 def settle(at: Desk) -> list[str]:
@@ -402,17 +398,6 @@ class TestLeft:
             at.write(path, "half a fi")
         assert settle(at) == []
         assert is_clean(at)
-
-    @pytest.mark.parametrize(
-        "second", [7, {}, {"path": 7, "before": None, "after": "", "temporary": ""}]
-    )
-    def test_a_record_whose_second_file_is_none_counts_for_nothing(self, at: Desk, second: object):
-        record = leave(at)
-        (at.workspace.state / write_ahead.RECORD_NAME).write_text(
-            json.dumps({**asdict(record), "second": second})
-        )
-        assert write_ahead.load_record(at.workspace.state) is None
-        assert settle(at) == []
 
 
 def test_a_history_that_goes_on_in_another_file(at: Desk):

@@ -13,7 +13,8 @@ from mdmem.changes.pending import commit_pending_edits, with_pulled_lines
 from mdmem.changes.recover import WriteSteps, clear_bits, not_put_back
 from mdmem.changes.write_outcome import WriteEvidence, WriteOutcome, holds_write, judge_write
 from mdmem.editors import EditResult
-from mdmem.folder import files, hook_files, write_ahead
+from mdmem.folder import files, hook_files, journal
+from mdmem.folder.journal import CommitStep, FileStep, Journal
 from mdmem.model import CommitId, FactId, FilePath, Op, Supersession
 from mdmem.model.errors import MdmemError, PathProblem, RefusedChange, RepositoryProblem
 from mdmem.repo import PathState, Repository, commits, worktree
@@ -216,7 +217,7 @@ class _Target:
     def __init__(self, workspace: Workspace, plan: Plan) -> None:
         self._workspace = workspace
         self.plan = plan
-        self.record = write_ahead.FileRecord(
+        self.step = FileStep(
             path=plan.path,
             before=files.digest(plan.before) if plan.before is not None else None,
             after=files.digest(plan.after),
@@ -230,7 +231,7 @@ class _Target:
         self._new_folders = files.make_folders(self.plan.full_path.parent)
 
     def prepare(self) -> None:
-        files.prepare(self.plan.full_path, self.plan.after, self.record.temporary)
+        files.prepare(self.plan.full_path, self.plan.after, self.step.temporary)
         files.sync(self.plan.full_path.parent)
 
     def put_in_place(self, is_prepared: bool) -> bool:
@@ -239,7 +240,7 @@ class _Target:
             self.plan.full_path,
             self.plan.after,
             self.plan.before,
-            self.record.temporary,
+            self.step.temporary,
             is_prepared,
         )
 
@@ -296,15 +297,15 @@ class _Target:
 
     def put_back(self) -> None:
         plan = self.plan
-        if files.identity(str(plan.full_path.parent / self.record.temporary)):
-            write_ahead.recover_temporaries(plan.full_path, self.record)
+        if files.identity(str(plan.full_path.parent / self.step.temporary)):
+            journal.recover_temporaries(plan.full_path, self.step)
         data = self.on_disk() if self._may_hold_write else None
         if data is not None and data != plan.before and holds_write(self.evidence(data), data):
             if plan.before is None:
                 files.remove(plan.full_path)
             else:
                 files.replace(
-                    plan.full_path, plan.before, data, files.backup_name(self.record.temporary)
+                    plan.full_path, plan.before, data, files.backup_name(self.step.temporary)
                 )
         for folder in reversed(self._new_folders):
             if not any(folder.iterdir()):
@@ -326,6 +327,7 @@ class _Write:
         self._parent = parent
         self._steps = steps
         self._commit: CommitId | None = None
+        self._journal_path = workspace.state / journal.WRITE_NAME
 
     def run(self, pending: tuple[FilePath, ...], notes: tuple[str, ...]) -> WrittenChange | Retry:
         try:
@@ -338,18 +340,24 @@ class _Write:
                 return retry
             raise
         if committed.is_indexed:
-            write_ahead.drop_record(self._workspace.state)
+            journal.drop(self._journal_path)
         return self._settle_commit(WrittenChange(committed.id, pending, notes=notes))
 
     def _put_in_place(self) -> bool:
-        """The record names both of two files, and the second's new bytes are on disk before the
+        """The journal names both of two files, and the second's new bytes are on disk before the
         first is put in place: after a crash the next command can finish the write.
         """
         self._steps.add(self._put_back)
         self._steps.add(self._undo_commit)
         for target in self._targets:
             target.make_folders()
-        write_ahead.save_record(self._workspace.state, self._record())
+        journal.save(
+            self._journal_path,
+            Journal(
+                steps=tuple(target.step for target in self._targets),
+                then=CommitStep(self._order.message, self._order.date),
+            ),
+        )
         for target in self._targets[1:]:
             target.prepare()
         for number, target in enumerate(self._targets):
@@ -357,21 +365,9 @@ class _Write:
                 self._withdraw(self._targets[:number])
                 for other in self._targets[number:]:
                     other.put_back()
-                write_ahead.drop_record(self._workspace.state)
+                journal.drop(self._journal_path)
                 return False
         return True
-
-    def _record(self) -> write_ahead.Record:
-        first, *others = (target.record for target in self._targets)
-        return write_ahead.Record(
-            path=first.path,
-            before=first.before,
-            after=first.after,
-            message=self._order.message,
-            date=self._order.date,
-            temporary=first.temporary,
-            second=others[0] if others else None,
-        )
 
     def _retry(self, overtaken: bool, problem: RepositoryProblem | None = None) -> Retry:
         self._steps.keep()
@@ -446,7 +442,7 @@ class _Write:
             return None
         taken_out = [target.take_out() for target in lost]
         self._withdraw([target for target in self._targets if target not in lost])
-        write_ahead.drop_record(self._workspace.state)
+        journal.drop(self._journal_path)
         if WriteOutcome.ABANDONED in lost.values() or not isinstance(problem, RepositoryProblem):
             return None
         if all(taken_out):
@@ -472,11 +468,11 @@ class _Write:
         return True
 
     def _put_back(self, problem: BaseException) -> bool:
-        """Restore files, then drop the record; it stays for recovery if the disk fails."""
+        """Restore files, then drop the journal; it stays for recovery if the disk fails."""
         try:
             for target in self._targets:
                 target.put_back()
-            write_ahead.drop_record(self._workspace.state)
+            journal.drop(self._journal_path)
         except OSError as failure:
             raise not_put_back(problem, self._order.paths, failure) from problem
         return True

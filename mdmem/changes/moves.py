@@ -15,6 +15,7 @@ from mdmem.changes.recover import (
     Transaction,
     WriteSteps,
     clear_bits,
+    commit_order,
     digests_of,
     discard,
     holds,
@@ -26,8 +27,8 @@ from mdmem.changes.recover import (
 )
 from mdmem.changes.verbs import foundations, require_writable
 from mdmem.editors.whole_file import append_only, first_line_of, missing
-from mdmem.folder import files, layout, write_ahead
-from mdmem.folder.write_ahead import MoveRecord
+from mdmem.folder import files, journal, layout
+from mdmem.folder.journal import CommitStep, Journal, Rename
 from mdmem.model import SETTINGS_NAME, CommitId, FileKind, FilePath, Op, Provenance
 from mdmem.model.errors import PathProblem, RepositoryProblem
 from mdmem.model.writes import (
@@ -153,25 +154,25 @@ class _Move:
         self._steps = steps
         folder = plan.path.rpartition("/")[0]
         temporary = FilePath(f"{folder}/{files.temporary_name()}".removeprefix("/"))
-        self._record = MoveRecord(
+        self._rename = Rename(
             path=plan.path,
             target=temporary if plan.target is None else plan.target,
             is_removal=plan.target is None,
             digests=digests_of(plan.contents),
-            message=_message(workspace, plan, options),
-            date=repo.raw_date(workspace.now()),
         )
+        then = CommitStep(_message(workspace, plan, options), repo.raw_date(workspace.now()))
+        self._order = commit_order(workspace, moved(self._rename), then)
+        self._journal = Journal((self._rename,), then)
+        self._journal_path = workspace.state / journal.WRITE_NAME
         self._parent: CommitId | None = None
         self._commit: CommitId | None = None
 
     def run(self) -> CommitId | None:
         """Return the commit, or None where a folder without files was moved."""
-        record, state = self._record, self._workspace.state
-        order = self._order()
-        self._commit_pending(order)
+        order, is_indexed = self._order, True
+        self._commit_pending()
         self._put_in_place()
-        is_indexed = True
-        if record.digests:
+        if self._rename.digests:
             self._steps.add(self._undo_commit)
             try:
                 committed = commits.commit(self._workspace.repository, order)
@@ -182,25 +183,16 @@ class _Move:
                 raise
             self._commit, is_indexed = committed.id, committed.is_indexed
         self._steps.keep()
-        # The move is done; if the disk fails now, the next command settles it by the record.
+        # The move is done; if the disk fails now, the next command settles it by the journal.
         with suppress(OSError):
-            if record.is_removal:
-                discard(self._workspace.root, record)
+            if self._rename.is_removal:
+                discard(self._workspace.root, self._rename)
             if is_indexed:
-                write_ahead.drop_record(state)
+                journal.drop(self._journal_path)
         return self._commit
 
-    def _order(self) -> commits.CommitOrder:
-        return commits.CommitOrder(
-            paths=moved(self._record),
-            message=self._record.message,
-            date=self._record.date,
-            hook_timeout=self._workspace.settings.hook_timeout,
-            identity=self._workspace.identity(),
-        )
-
-    def _commit_pending(self, order: commits.CommitOrder) -> None:
-        workspace, repository = self._workspace, self._workspace.repository
+    def _commit_pending(self) -> None:
+        workspace, repository, order = self._workspace, self._workspace.repository, self._order
         for path, bits in read_bits(repository.folder, order.paths).items():
             clear_bits(repository, path, bits, self._steps)
         self._parent = repository.head()
@@ -216,34 +208,34 @@ class _Move:
                     self._parent = pending.id
 
     def _put_in_place(self) -> None:
-        root, record = self._workspace.root, self._record
-        source, target = root / record.path, root / record.target
+        root, rename = self._workspace.root, self._rename
+        source, target = root / rename.path, root / rename.target
         self._steps.add(partial(self._put_back, files.make_folders(target.parent)))
-        write_ahead.save_record(self._workspace.state, record)
+        journal.save(self._journal_path, self._journal)
         if not files.move(source, target):
-            raise PathProblem("file-exists", f"{record.target} already exists")
-        if not holds(root, record.target, record.digests):
+            raise PathProblem("file-exists", f"{rename.target} already exists")
+        if not holds(root, rename.target, rename.digests):
             raise RepositoryProblem(
                 "busy",
-                f"{record.path} was saved by another program meanwhile",
+                f"{rename.path} was saved by another program meanwhile",
                 "Check it and try again.",
             )
 
     def _put_back(self, folders: tuple[Path, ...], problem: BaseException) -> bool:
-        """Restore the old name, then drop the record; it stays for recovery if the disk fails."""
-        root, record = self._workspace.root, self._record
+        """Restore the old name, then drop the journal; it stays for recovery if the disk fails."""
+        root, rename = self._workspace.root, self._rename
         try:
-            if not files.identity(str(root / record.path)) and files.identity(
-                str(root / record.target)
+            if not files.identity(str(root / rename.path)) and files.identity(
+                str(root / rename.target)
             ):
-                files.move(root / record.target, root / record.path)
+                files.move(root / rename.target, root / rename.path)
             for folder in reversed(folders):
                 if folder.is_dir() and not any(folder.iterdir()):
                     folder.rmdir()
-            write_ahead.drop_record(self._workspace.state)
-            commits.renew_index(self._workspace.repository, moved(record))
+            journal.drop(self._journal_path)
+            commits.renew_index(self._workspace.repository, moved(rename))
         except OSError as failure:
-            raise not_put_back(problem, [record.path], failure) from problem
+            raise not_put_back(problem, [rename.path], failure) from problem
         return True
 
     def _undo_commit(self, _: BaseException) -> bool:

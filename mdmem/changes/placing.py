@@ -1,11 +1,10 @@
-"""Put the files of a commit in place, one by one, by a record that a killed process leaves.
+"""Put the files of a commit in place, one by one, by a journal that a killed process leaves.
 
 What somebody saves meanwhile is merged with what comes, and the difference stays a pending edit.
 """
 
 from __future__ import annotations
 
-import json
 import os
 import stat
 from collections.abc import Callable, Mapping, Sequence
@@ -14,15 +13,14 @@ from pathlib import Path
 from typing import TypeAlias
 
 from mdmem import repo
-from mdmem.folder import files
-from mdmem.folder.write_ahead import LANDING_NAME, drop_unfinished
+from mdmem.folder import files, journal
+from mdmem.folder.journal import LANDING_NAME, BranchStep, FileStep, Journal
 from mdmem.merge import merge_by_section
 from mdmem.merge.again import merged_kind
 from mdmem.model import CommitId, FilePath
 from mdmem.model.errors import PathProblem, RepositoryProblem
 from mdmem.repo import Repository, branch_commits, commits, git_files
 from mdmem.repo.branch_commits import BlobChange
-from mdmem.startup.records import asdict, dataclass, replace
 from mdmem.workspace import Workspace, workspaces_of
 
 _NEXT_NAME = "landing.next.json"
@@ -34,32 +32,14 @@ _MOST_BYTES = 1 << 32
 _EXECUTABLE = "100755"
 
 
-@dataclass(frozen=True, slots=True)
-class LandedFile:
-    """A file that changes: its path from the root, its blobs (None: no file), a temporary name."""
+def plan_steps(
+    workspace: Workspace, before: CommitId | None, after: CommitId
+) -> tuple[FileStep, ...]:
+    """The files that a landing changes; those prepared earlier keep their temporary names.
 
-    path: FilePath
-    before: str | None
-    after: str | None
-    temporary: str
-
-    @property
-    def change(self) -> tuple[FilePath, str | None, str | None]:
-        return self.path, self.before, self.after
-
-
-@dataclass(frozen=True, slots=True)
-class Landing:
-    """A commit that is put in place of another; `before` is None on an unborn branch."""
-
-    branch: str | None
-    before: CommitId | None
-    after: CommitId
-    files: tuple[LandedFile, ...]
-
-
-def plan_landing(repository: Repository, before: CommitId | None, after: CommitId) -> Landing:
-    """Raises: PathProblem (`bad-path`: a link or a submodule)."""
+    Raises: PathProblem (`bad-path`: a link or a submodule).
+    """
+    repository = workspace.repository.at_root()
     changes = changes_between(repository, before, after)
     if others := [change.path for change in changes if not change.is_plain]:
         raise PathProblem(
@@ -67,19 +47,16 @@ def plan_landing(repository: Repository, before: CommitId | None, after: CommitI
             f"{os.fsdecode(others[0])} is a link or a submodule there",
             f"To take it: {repository.command_line('git pull')}",
         )
-    return Landing(
-        branch=repository.branch(),
-        before=before,
-        after=after,
-        files=tuple(
-            LandedFile(
-                path=FilePath(os.fsdecode(change.path)),
-                before=change.before,
-                after=change.after,
-                temporary=files.temporary_name(),
-            )
-            for change in changes
-        ),
+    left = {(step.path, step.after): step.temporary for step in _prepared(workspace)}
+    paths = [FilePath(os.fsdecode(change.path)) for change in changes]
+    return tuple(
+        FileStep(
+            path=path,
+            before=change.before,
+            after=change.after,
+            temporary=left.get((path, change.after)) or files.temporary_name(),
+        )
+        for path, change in zip(paths, changes, strict=True)
     )
 
 
@@ -91,74 +68,35 @@ def changes_between(
     return changes
 
 
-def _record_path(workspace: Workspace) -> Path:
-    return workspace.state.parent / LANDING_NAME
-
-
-def _next_path(workspace: Workspace) -> Path:
-    return workspace.state.parent / _NEXT_NAME
-
-
-def _save(path: Path, landing: Landing) -> None:
-    fields = {
-        "branch": landing.branch,
-        "from": landing.before,
-        "to": landing.after,
-        "files": [asdict(file) for file in landing.files],
-    }
-    files.write_record(path, json.dumps(fields))
-
-
-def _load(path: Path) -> Landing | None:
-    """The record that a process left; None where there is none or it is not whole."""
-    try:
-        fields = json.loads(path.read_text(encoding="utf-8"))
-        return Landing(
-            branch=fields["branch"],
-            before=fields["from"],
-            after=fields["to"],
-            files=tuple(LandedFile(**file) for file in fields["files"]),
-        )
-    except (FileNotFoundError, ValueError, TypeError, KeyError):
-        return None
-
-
 def prepare(
-    workspace: Workspace, landing: Landing, prepared: Prepared
-) -> tuple[Landing, list[Placement]]:
+    workspace: Workspace, steps: tuple[FileStep, ...], then: BranchStep, prepared: Prepared
+) -> list[Placement]:
     """Write the new bytes beside the files, which takes long and needs no lock.
 
     Files prepared earlier are used or removed; the bytes of those in `prepared` are not checked
     again. One process at a time does this, and calls `discard` in the end.
     """
-    left = {(file.path, file.after): file.temporary for file in _prepared(workspace)}
-    landing = replace(
-        landing,
-        files=tuple(
-            replace(file, temporary=left.pop((file.path, file.after), file.temporary))
-            for file in landing.files
-        ),
-    )
-    for (path, _), temporary in left.items():
-        _remove(workspace.repository.root / path, temporary)
-    _save(_next_path(workspace), landing)
-    new = [file for file in landing.files if file.change not in prepared]
-    for file, placement in zip(new, _placements(workspace, landing, new), strict=True):
+    temporaries = {step.temporary for step in steps}
+    for left in _prepared(workspace):
+        if left.temporary not in temporaries:
+            _remove(workspace.repository.root / left.path, left.temporary)
+    journal.save(workspace.state.parent / _NEXT_NAME, Journal(steps, then))
+    new = [step for step in steps if step not in prepared]
+    for step, placement in zip(new, _placements(workspace, new, then), strict=True):
         placement.prepare()
-        prepared[file.change] = placement
-    return landing, [prepared[file.change] for file in landing.files]
+        prepared[step] = placement
+    return [prepared[step] for step in steps]
 
 
 def discard(workspace: Workspace) -> None:
-    for file in _prepared(workspace):
-        _remove(workspace.repository.root / file.path, file.temporary)
-    _next_path(workspace).unlink(missing_ok=True)
-    drop_unfinished(workspace.state.parent)
+    for step in _prepared(workspace):
+        _remove(workspace.repository.root / step.path, step.temporary)
+    journal.drop(workspace.state.parent / _NEXT_NAME)
 
 
-def _prepared(workspace: Workspace) -> tuple[LandedFile, ...]:
-    landing = _load(_next_path(workspace))
-    return landing.files if landing else ()
+def _prepared(workspace: Workspace) -> Sequence[FileStep]:
+    left = journal.load(workspace.state.parent / _NEXT_NAME)
+    return left.files if left else ()
 
 
 def _remove(path: Path, temporary: str) -> None:
@@ -170,59 +108,68 @@ def _remove(path: Path, temporary: str) -> None:
             folder = folder.parent
 
 
-def carry_out(workspace: Workspace, landing: Landing, placements: Sequence[Placement]) -> bool:
+def carry_out(workspace: Workspace, then: BranchStep, placements: Sequence[Placement]) -> bool:
     """Return False, with the files as before, where the branch moved meanwhile.
 
     The caller holds the locks of all workspaces of the work tree.
     """
+    folder = workspace.state.parent
     with _landing_lock(workspace):
-        _next_path(workspace).rename(_record_path(workspace))
-        files.sync(workspace.state.parent)
-        is_landed = _settle(workspace, landing, placements)
+        (folder / _NEXT_NAME).rename(folder / LANDING_NAME)
+        files.sync(folder)
+        is_landed = _settle(workspace, then, placements)
         # What was displaced is removed by `discard`: that takes long, and needs no lock.
-        _record_path(workspace).rename(_next_path(workspace))
+        (folder / LANDING_NAME).rename(folder / _NEXT_NAME)
         return is_landed
 
 
 def finish(workspace: Workspace) -> str:
     """Return a line for the user. The caller holds a workspace's lock."""
+    path = workspace.state.parent / LANDING_NAME
     with _landing_lock(workspace):
-        landing = _load(_record_path(workspace))
-        if landing is None:
-            _record_path(workspace).unlink(missing_ok=True)
-            return "dropped an interrupted sync"
-        placements = _placements(workspace, landing, landing.files)
-        for placement in placements:
-            with suppress(PathProblem):  # somebody put a link or a folder there, which stays
-                placement.settle_temporaries()
-        landed = _settle(workspace, landing, placements)
-        for file in landing.files:
-            _remove(workspace.repository.root / file.path, file.temporary)
-        _record_path(workspace).unlink(missing_ok=True)
-    return "finished an interrupted sync" if landed else "took back an interrupted sync"
+        match journal.load(path):
+            case Journal(then=BranchStep() as then) as left:
+                end = _finish(workspace, left.files, then)
+            case _:
+                end = "dropped"
+        path.unlink(missing_ok=True)
+    return f"{end} an interrupted sync"
+
+
+def _finish(workspace: Workspace, steps: Sequence[FileStep], then: BranchStep) -> str:
+    placements = _placements(workspace, steps, then)
+    for placement in placements:
+        with suppress(PathProblem):  # somebody put a link or a folder there, which stays
+            placement.settle_temporaries()
+    is_landed = _settle(workspace, then, placements)
+    for step in steps:
+        _remove(workspace.repository.root / step.path, step.temporary)
+    return "finished" if is_landed else "took back"
 
 
 def _landing_lock(workspace: Workspace) -> AbstractContextManager[None]:
     return files.lock(workspace.state.parent / _LOCK_NAME, workspace.settings.lock_timeout)
 
 
-def _settle(workspace: Workspace, landing: Landing, placements: Sequence[Placement]) -> bool:
+def _settle(workspace: Workspace, then: BranchStep, placements: Sequence[Placement]) -> bool:
     repository = workspace.repository.at_root()
     head = repository.head()
-    if head == landing.before and repository.branch() == landing.branch:
+    if head == then.before and repository.branch() == then.branch:
         for placement in placements:
             with suppress(PathProblem):  # as above
                 placement.put_in_place()
-        for folder in {placement.folder for placement in placements}:
+        for folder in {(repository.root / placement.step.path).parent for placement in placements}:
             with suppress(FileNotFoundError):  # the last file in it is gone
                 files.sync(folder)
         date = branch_commits.date_variables(repo.raw_date(workspace.now()), workspace.identity())
-        reason = f"mdmem sync: {(landing.before or 'nothing')[:10]}..{landing.after[:10]}"
-        is_landed = commits.move_head(repository, landing.after, landing.before, reason, date)
+        reason = f"mdmem sync: {(then.before or 'nothing')[:10]}..{then.after[:10]}"
+        is_landed = commits.move_head(repository, then.after, then.before, reason, date)
     else:
-        is_landed = head is not None and repository.is_ancestor(landing.after)
+        is_landed = head is not None and repository.is_ancestor(then.after)
     if is_landed:
-        _renew_index(repository, landing, repository.head() or landing.after)
+        landed = {os.fsencode(placement.step.path) for placement in placements}
+        changes = changes_between(repository, then.before, repository.head() or then.after)
+        commits.set_entries(repository, [change for change in changes if change.path in landed])
     else:
         for placement in placements:
             with suppress(PathProblem):
@@ -230,49 +177,39 @@ def _settle(workspace: Workspace, landing: Landing, placements: Sequence[Placeme
     return is_landed
 
 
-def _renew_index(repository: Repository, landing: Landing, head: CommitId) -> None:
-    landed = {os.fsencode(file.path) for file in landing.files}
-    changes = changes_between(repository, landing.before, head)
-    commits.set_entries(repository, [change for change in changes if change.path in landed])
-
-
 class Placement:
     def __init__(
         self,
         root: Path,
-        file: LandedFile,
+        step: FileStep,
         before: bytes | None,
         after: bytes | None,
         merge: Callable[[bytes, bytes, bytes], bytes | None],
         is_executable: bool,
     ) -> None:
-        self._path = root / file.path
-        self._temporary = file.temporary
+        self.step = step
+        self._path = root / step.path
         self._before = before
         self._after = after
         self._merge = merge
         self._is_executable = is_executable
         self._is_prepared = False
 
-    @property
-    def folder(self) -> Path:
-        return self._path.parent
-
     def prepare(self) -> None:
         """Write the new bytes beside the file, unless they are there."""
         if self._after is not None:
-            new = self._path.with_name(self._temporary)
+            new = self._path.with_name(self.step.temporary)
             if files.read(new, _MOST_BYTES) != self._after:
                 new.unlink(missing_ok=True)
                 files.make_folders(self._path.parent)
-                files.prepare(self._path, self._after, self._temporary)
+                files.prepare(self._path, self._after, self.step.temporary)
             self._is_prepared = True
 
     def put_in_place(self) -> None:
         """Put the new bytes in place; what was saved meanwhile is merged with them."""
         if self._is_prepared and self._after is not None:
             self._is_prepared = not files.exchange(
-                self._path, self._after, self._before, self._temporary
+                self._path, self._after, self._before, self.step.temporary
             )
             if not self._is_prepared:
                 self._set_mode()
@@ -314,20 +251,20 @@ class Placement:
         is_prepared, self._is_prepared = self._is_prepared, False
         is_prepared = is_prepared and new == self._after
         if not is_prepared:
-            self._path.with_name(self._temporary).unlink(missing_ok=True)
+            self._path.with_name(self.step.temporary).unlink(missing_ok=True)
             files.make_folders(self._path.parent)
-        return files.replace(self._path, new, saved, self._temporary, is_prepared, syncs=False)
+        return files.replace(self._path, new, saved, self.step.temporary, is_prepared, syncs=False)
 
     def _take_out(self, saved: bytes | None) -> bool:
         """Remove the file, which is renamed first; False where it was saved at that moment."""
-        moved = self._path.with_name(self._temporary)
+        moved = self._path.with_name(self.step.temporary)
         with suppress(FileNotFoundError):  # somebody else removed it
             files.move(self._path, moved)
             if files.read(moved, _MOST_BYTES) != saved:
                 files.move(moved, self._path)
                 return False
             files.remove(moved)
-        _remove(self._path, self._temporary)
+        _remove(self._path, self.step.temporary)
         return True
 
     def _set_mode(self) -> None:
@@ -338,8 +275,8 @@ class Placement:
 
     def settle_temporaries(self) -> None:
         """Merge a save that was displaced just before a kill; keep what is prepared, no more."""
-        displaced_name = self._path.with_name(self._temporary)
-        backup = files.backup_name(self._temporary)
+        displaced_name = self._path.with_name(self.step.temporary)
+        backup = files.backup_name(self.step.temporary)
         displaced = files.read(displaced_name, _MOST_BYTES)
         if displaced not in (None, self._before, self._after):
             current = files.read(self._path, _MOST_BYTES)
@@ -356,37 +293,36 @@ class Placement:
         self._path.with_name(backup).unlink(missing_ok=True)
 
 
-Prepared: TypeAlias = dict[tuple[FilePath, str | None, str | None], Placement]
+Prepared: TypeAlias = dict[FileStep, Placement]
 
 
 def _placements(
-    workspace: Workspace, landing: Landing, landed: Sequence[LandedFile]
+    workspace: Workspace, steps: Sequence[FileStep], then: BranchStep
 ) -> list[Placement]:
-    if not landed:
+    if not steps:
         return []
     repository = workspace.repository.at_root()
-    ids = {blob for file in landed for blob in (file.before, file.after) if blob}
+    ids = {blob for step in steps for blob in (step.before, step.after) if blob}
     contents = repository.contents(sorted(ids))
-    folders = {(repository.root / file.path).parent for file in landed}
+    folders = {(repository.root / step.path).parent for step in steps}
     workspaces = workspaces_of(repository, folders, workspace.environment)
     modes = {
-        change.path: change.mode
-        for change in changes_between(repository, landing.before, landing.after)
+        change.path: change.mode for change in changes_between(repository, then.before, then.after)
     }
     placements = []
-    for file in landed:
+    for step in steps:
         before, after = (
-            _on_disk(repository, file.path, blob, contents) for blob in (file.before, file.after)
+            _on_disk(repository, step.path, blob, contents) for blob in (step.before, step.after)
         )
-        around = workspaces.get((repository.root / file.path).parent)
+        around = workspaces.get((repository.root / step.path).parent)
         placements.append(
             Placement(
                 root=repository.root,
-                file=file,
+                step=step,
                 before=before,
                 after=after,
-                merge=_merger(around, file.path),
-                is_executable=modes.get(os.fsencode(file.path)) == _EXECUTABLE,
+                merge=_merger(around, step.path),
+                is_executable=modes.get(os.fsencode(step.path)) == _EXECUTABLE,
             )
         )
     return placements

@@ -9,11 +9,11 @@ from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
 from types import TracebackType
 
-from mdmem.folder import files, hook_files, write_ahead
-from mdmem.folder.write_ahead import LANDING_NAME, MoveRecord
+from mdmem.folder import files, hook_files, journal
+from mdmem.folder.journal import CommitStep, FileStep, Journal, Rename
 from mdmem.model import CommitId, FilePath
 from mdmem.model.errors import PathProblem, RepositoryProblem, StorageProblem
-from mdmem.repo import Identity, Repository, commits
+from mdmem.repo import Repository, commits
 from mdmem.workspace import Say, Workspace, read_committed
 
 Contents = Mapping[str, bytes]
@@ -127,15 +127,15 @@ def holds(root: Path, path: FilePath, digests: Mapping[str, str]) -> bool:
         return False
 
 
-def discard(root: Path, record: MoveRecord) -> None:
-    _remove(root, record)
-    if files.identity(str(root / record.target)) and not files.identity(str(root / record.path)):
-        files.move(root / record.target, root / record.path)
+def discard(root: Path, rename: Rename) -> None:
+    _remove(root, rename)
+    if files.identity(str(root / rename.target)) and not files.identity(str(root / rename.path)):
+        files.move(root / rename.target, root / rename.path)
 
 
-def _remove(root: Path, record: MoveRecord) -> None:
-    removed = root / record.target
-    if not holds(root, record.target, record.digests):
+def _remove(root: Path, rename: Rename) -> None:
+    removed = root / rename.target
+    if not holds(root, rename.target, rename.digests):
         return
     if removed.is_dir():
         files.remove_tree(removed)
@@ -144,67 +144,78 @@ def _remove(root: Path, record: MoveRecord) -> None:
         files.remove(removed)
 
 
-def settle_move(workspace: Workspace, record: MoveRecord, identity: Identity | None) -> str | None:
+def settle_move(workspace: Workspace, rename: Rename, then: CommitStep) -> str | None:
     """Finish or drop a killed process's move; return a line for the user, if any."""
     root, repository = workspace.root, workspace.repository
-    paths = moved(record)
     is_there, is_moved = (
-        files.identity(str(root / path)) is not None for path in (record.path, record.target)
+        files.identity(str(root / path)) is not None for path in (rename.path, rename.target)
     )
     if is_there or not is_moved:
-        _settle_unmoved(workspace, record, is_there, is_moved)
+        _settle_unmoved(workspace, rename, is_there, is_moved)
         return None
-    if not _is_committed(workspace, record):
-        if not holds(root, record.target, record.digests):
-            if record.is_removal:
-                files.move(root / record.target, root / record.path)
-            return f"{record.path} was changed in an interrupted move; it is kept unchanged"
-        order = commits.CommitOrder(
-            paths=paths,
-            message=record.message,
-            date=record.date,
-            hook_timeout=workspace.settings.hook_timeout,
-            identity=identity,
-        )
-        try:
-            commits.commit(repository, order)
-        except RepositoryProblem:
-            # The git of the killed process may have outlived it, and have committed meanwhile.
-            if not _is_committed(workspace, record):
-                raise
+    if not _is_committed(workspace, rename):
+        if not holds(root, rename.target, rename.digests):
+            if rename.is_removal:
+                files.move(root / rename.target, root / rename.path)
+            return f"{rename.path} was changed in an interrupted move; it is kept unchanged"
+        order = commit_order(workspace, moved(rename), then)
+        _commit(repository, order, lambda: _is_committed(workspace, rename))
     else:
-        commits.renew_index(repository, paths)
-    if record.is_removal:
-        discard(root, record)
-    return f"finished an interrupted write of {record.path}"
+        commits.renew_index(repository, moved(rename))
+    if rename.is_removal:
+        discard(root, rename)
+    return f"finished an interrupted write of {rename.path}"
 
 
-def _settle_unmoved(
-    workspace: Workspace, record: MoveRecord, is_there: bool, is_moved: bool
-) -> None:
+def commit_order(
+    workspace: Workspace, paths: Sequence[FilePath], step: CommitStep
+) -> commits.CommitOrder:
+    """Raises: RepositoryProblem (`no-identity`)."""
+    return commits.CommitOrder(
+        paths=paths,
+        message=step.message,
+        date=step.date,
+        hook_timeout=workspace.settings.hook_timeout,
+        identity=workspace.identity(),
+    )
+
+
+def _commit(
+    repository: Repository, order: commits.CommitOrder, is_committed: Callable[[], bool]
+) -> CommitId | None:
+    """None where the git of the killed process has outlived it, and has committed meanwhile."""
+    try:
+        return commits.commit(repository, order).id
+    except RepositoryProblem:
+        if not is_committed():
+            raise
+    return None
+
+
+def _settle_unmoved(workspace: Workspace, rename: Rename, is_there: bool, is_moved: bool) -> None:
     """The move had not begun, or the disk kept both names, or neither."""
     root = workspace.root
-    if is_there and is_moved and record.is_removal:
-        _remove(root, record)
-    elif _is_committed(workspace, record):
+    if is_there and is_moved and rename.is_removal:
+        _remove(root, rename)
+    elif _is_committed(workspace, rename):
         return
-    elif is_there and is_moved and holds(root, record.path, record.digests):
-        _remove(root, record)
+    elif is_there and is_moved and holds(root, rename.path, rename.digests):
+        _remove(root, rename)
     elif not is_there and not is_moved:
-        for inner in record.digests:
-            path = FilePath(f"{record.path}/{inner}".rstrip("/"))
+        for inner in rename.digests:
+            path = FilePath(f"{rename.path}/{inner}".rstrip("/"))
             if (data := read_committed(workspace, path, workspace.repository.head())) is not None:
                 files.make_folders((root / path).parent)
                 files.write_durably(root / path, data)
                 files.sync((root / path).parent)
 
 
-def moved(record: MoveRecord) -> tuple[FilePath, ...]:
-    return (record.path,) if record.is_removal else (record.path, record.target)
+def moved(rename: Rename) -> tuple[FilePath, ...]:
+    return (rename.path,) if rename.is_removal else (rename.path, rename.target)
 
 
-def _is_committed(workspace: Workspace, record: MoveRecord) -> bool:
-    listed = workspace.repository.run("ls-tree", "-z", "--name-only", "HEAD", "--", record.path)
+def _is_committed(workspace: Workspace, rename: Rename) -> bool:
+    listed = workspace.repository.run("ls-tree", "-z", "--name-only", "HEAD", "--", rename.path)
     return listed.status == 0 and not listed.output
 
 
@@ -221,20 +232,20 @@ def lock_workspace(
 
 
 def recover(workspace: Workspace, say: Say) -> None:
-    """Raises: RepositoryProblem: git cannot take a commit now; the record stays."""
-    record = write_ahead.load_record(workspace.state)
-    message = None
-    if record:
+    """Raises: RepositoryProblem: git cannot take a commit now; the journal stays."""
+    path, message = workspace.state / journal.WRITE_NAME, None
+    left = journal.load(path)
+    if left:
         workspace.require_ready()
-        identity = workspace.identity()
-        if isinstance(record, write_ahead.MoveRecord):
-            message = settle_move(workspace, record, identity)
-        else:
-            message = _settle_write(workspace, record, identity)
-    write_ahead.drop_record(workspace.state)
+    match left:
+        case Journal((Rename() as rename,), CommitStep() as then):
+            message = settle_move(workspace, rename, then)
+        case Journal((FileStep(), *_), CommitStep() as then):
+            message = _settle_write(workspace, left.files, then)
+    journal.drop(path)
     if message:
         say(message)
-    if (workspace.state.parent / LANDING_NAME).exists():
+    if (workspace.state.parent / journal.LANDING_NAME).exists():
         # A module that only a killed sync needs.
         from mdmem.changes import placing  # noqa: PLC0415
 
@@ -242,46 +253,33 @@ def recover(workspace: Workspace, say: Say) -> None:
         say(placing.finish(workspace))
 
 
-def _settle_write(
-    workspace: Workspace, record: write_ahead.Record, identity: Identity | None
-) -> str | None:
-    paths = [file.path for file in record.files]
+def _settle_write(workspace: Workspace, steps: Sequence[FileStep], then: CommitStep) -> str | None:
+    repository, paths = workspace.repository, [step.path for step in steps]
     try:
-        contents = _settle_files(workspace, record)
+        contents = _settle_files(workspace, steps)
     except PathProblem:
         return _kept(paths)
-    digests = [files.digest(data) if data is not None else None for data in contents]
-    written = [
-        file for file, digest in zip(record.files, digests, strict=True) if digest == file.after
-    ]
-    pending = [file for file in written if workspace.repository.state(file.path).pending]
+    digests = {
+        path: files.digest(data) if data is not None else None for path, data in contents.items()
+    }
+    written = [step for step in steps if digests[step.path] == step.after]
+    pending = [step for step in written if repository.state(step.path).pending]
     if written and not pending:
-        commits.renew_index(workspace.repository, [file.path for file in written])
+        commits.renew_index(repository, [step.path for step in written])
         return None
-    if len(written) < len(record.files):
-        for file in pending:
-            _put_back(workspace, file)
+    if len(written) < len(steps):
+        for step in pending:
+            _put_back(workspace, step)
         changed = [
-            file.path
-            for file, digest in zip(record.files, digests, strict=True)
-            if digest not in (file.before, file.after)
+            step.path for step in steps if digests[step.path] not in (step.before, step.after)
         ]
         return _kept(changed) if changed else None
-    order = commits.CommitOrder(
-        paths=paths,
-        message=record.message,
-        date=record.date,
-        hook_timeout=workspace.settings.hook_timeout,
-        identity=identity,
+    order = commit_order(workspace, paths, then)
+    made = _commit(
+        repository, order, lambda: not any(repository.state(path).pending for path in paths)
     )
-    try:
-        made = commits.commit(workspace.repository, order).id
-    except RepositoryProblem:
-        # The git of the killed process may have outlived it, and have committed meanwhile.
-        if any(workspace.repository.state(path).pending for path in paths):
-            raise
-    else:
-        for path, data in zip(paths, contents, strict=True):
+    if made is not None:
+        for path, data in contents.items():
             made = _without_saves(workspace, made, path, data, order)
     return f"finished an interrupted write of {' and '.join(paths)}"
 
@@ -291,22 +289,22 @@ def _kept(paths: Sequence[FilePath]) -> str:
     return f"{' and '.join(paths)} {was} changed after an interrupted write; {it_is} kept unchanged"
 
 
-def _settle_files(workspace: Workspace, record: write_ahead.Record) -> list[bytes | None]:
-    full_paths = [files.path_on_disk(workspace.root, file.path) for file in record.files]
-    if record.second:
-        write_ahead.put_second_in_place(full_paths, record)
-    for full_path, file in zip(full_paths, record.files, strict=True):
-        write_ahead.recover_temporaries(full_path, file)
-    return [files.read(full_path) for full_path in full_paths]
+def _settle_files(workspace: Workspace, steps: Sequence[FileStep]) -> dict[FilePath, bytes | None]:
+    full_paths = [files.path_on_disk(workspace.root, step.path) for step in steps]
+    if len(steps) > 1:
+        journal.put_second_in_place(full_paths, steps)
+    for full_path, step in zip(full_paths, steps, strict=True):
+        journal.recover_temporaries(full_path, step)
+    return {step.path: files.read(workspace.root / step.path) for step in steps}
 
 
-def _put_back(workspace: Workspace, file: write_ahead.FileRecord) -> None:
+def _put_back(workspace: Workspace, step: FileStep) -> None:
     """Restore one of two files from HEAD, as somebody changed the other one."""
-    full_path, repository = workspace.root / file.path, workspace.repository
-    ours, committed = files.read(full_path), read_committed(workspace, file.path, repository.head())
-    if file.before is None and committed is None:
+    full_path, repository = workspace.root / step.path, workspace.repository
+    ours, committed = files.read(full_path), read_committed(workspace, step.path, repository.head())
+    if step.before is None and committed is None:
         files.remove(full_path)
-    elif committed is not None and files.digest(committed) == file.before:
+    elif committed is not None and files.digest(committed) == step.before:
         files.replace(full_path, committed, ours, files.temporary_name())
 
 

@@ -1,4 +1,4 @@
-"""Checks of mdmem's own files: state folder, write-ahead record, trail, index, events."""
+"""Checks of mdmem's own files: state folder, journal, trail, index, events."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 
 from mdmem import events
 from mdmem.events import Outcome
-from mdmem.folder import files, write_ahead
+from mdmem.folder import files, journal
 from mdmem.health.inspection import DAY_SECONDS, Finding, Inspection, Level
 from mdmem.index.engine import BrokenIndex
 from mdmem.index.indexer import SearchIndex
@@ -57,18 +57,18 @@ def check_state(inspection: Inspection) -> Iterator[Finding]:
 
 
 def check_record(inspection: Inspection) -> Iterator[Finding]:
-    state = inspection.workspace.state
-    if not (state / write_ahead.RECORD_NAME).exists():
+    path = inspection.workspace.state / journal.WRITE_NAME
+    if not path.exists():
         yield Finding(check="record", level=Level.OK, message="no interrupted writes")
         return
-    record = write_ahead.load_record(state)
+    left = journal.load(path)
     if files.is_locked(inspection.workspace.write_lock()):
         yield Finding(
             check="record",
             level=Level.NOTE,
-            message=f"a write{f' of {record.path}' if record else ''} is under way",
+            message=f"a write{f' of {left.steps[0].path}' if left else ''} is under way",
         )
-    elif record is None:
+    elif left is None:
         yield Finding(
             check="record",
             level=Level.WARNING,
@@ -79,9 +79,7 @@ def check_record(inspection: Inspection) -> Iterator[Finding]:
         yield Finding(
             check="record",
             level=Level.WARNING,
-            message=(
-                f"a write of {' and '.join(file.path for file in record.files)} was interrupted"
-            ),
+            message=f"a write of {' and '.join(step.path for step in left.steps)} was interrupted",
             hint="The next write finishes it, or discards it if it had not begun.",
         )
 
@@ -128,17 +126,17 @@ def _temporary_in(path: str) -> str | None:
 
 
 def _remove_temporaries(inspection: Inspection, leftovers: Sequence[str]) -> set[str]:
-    """Remove those older than a day that no write-ahead record names; return their paths."""
+    """Remove those older than a day that no journal names; return their paths."""
     removed = set()
     with inspection.locked():
-        record = write_ahead.load_record(inspection.workspace.state)
+        left = journal.load(inspection.workspace.state / journal.WRITE_NAME)
         needed = (
             [
                 name
-                for file in record.files
-                for name in (file.temporary, files.backup_name(file.temporary))
+                for step in left.steps
+                for name in (step.temporary, files.backup_name(step.temporary))
             ]
-            if record
+            if left
             else []
         )
         for path in leftovers:

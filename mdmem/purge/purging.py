@@ -12,7 +12,8 @@ from typing import TypeAlias
 
 from mdmem import events, repo
 from mdmem.changes.recover import lock_workspace, recover
-from mdmem.folder import files, write_ahead
+from mdmem.folder import files, journal
+from mdmem.folder.journal import CommitStep
 from mdmem.folder.layout import is_markdown
 from mdmem.index.catching_up import index_unchecked
 from mdmem.index.engine import BrokenIndex
@@ -38,7 +39,7 @@ from mdmem.workspace import Say, Workspace, state
 
 _TRIES = 50
 _LOCK_SECONDS = 30.0
-_KEPT_STATE = (files.LOCK_NAME, write_ahead.RECORD_NAME, "workspace", "sync.json")
+_KEPT_STATE = (files.LOCK_NAME, journal.WRITE_NAME, "workspace", "sync.json")
 _MANY_FILES = 100
 PURGE_TRAILER = "Mdmem-Op: purge"
 FindTranscripts: TypeAlias = "Callable[[PurgeTarget], HeldTranscripts]"
@@ -90,10 +91,10 @@ def require_no_record(workspace: Workspace, target: PurgeTarget) -> None:
     """
     own = workspace.state.resolve()
     for folder in _state_folders(workspace):
-        record = write_ahead.load_record(folder) if folder.resolve() != own else None
-        if record is None:
+        left = journal.load(folder / journal.WRITE_NAME) if folder.resolve() != own else None
+        if left is None or not isinstance(left.then, CommitStep):
             continue
-        message = record.message.encode("utf-8", "replace")
+        message = left.then.message.encode("utf-8", "replace")
         if purged_message(target, message) != message:
             raise RepositoryProblem(
                 "repository-busy",
@@ -218,7 +219,7 @@ def purge_everywhere(
 ) -> PurgeResult:
     """Killed before the refs move, it has changed nothing; after, a second run completes it.
 
-    The caller holds the lock, has settled the write-ahead record, and knows that the repository is
+    The caller holds the lock, has settled the journal, and knows that the repository is
     not busy. Raises: as `plan_rewrite`.
     """
     started = int(time.time())

@@ -10,6 +10,7 @@ from mdmem.changes import placing
 from mdmem.changes.pending import save_locked
 from mdmem.changes.recover import lock_workspace, recover
 from mdmem.folder import files
+from mdmem.folder.journal import BranchStep, FileStep
 from mdmem.folder.layout import is_markdown
 from mdmem.model import MAX_FILE_BYTES, CommitId, FilePath
 from mdmem.model.errors import PathProblem, RepositoryProblem
@@ -39,22 +40,23 @@ def land(
     """
     repository = workspace.repository.at_root()
     prepared = {} if prepared is None else prepared
-    landing = placing.plan_landing(repository, before, after)
-    _require_placeable(repository, [file for file in landing.files if file.change not in prepared])
     workspace.ensure_state()
-    landing, placements = placing.prepare(workspace, landing, prepared)
+    then = BranchStep(repository.branch(), before, after)
+    steps = placing.plan_steps(workspace, before, after)
+    _require_placeable(repository, [step for step in steps if step not in prepared])
+    placements = placing.prepare(workspace, steps, then, prepared)
     with nullcontext() if is_locked else lock_work_tree(workspace, say):
         repository.require_ready(allow_detached=False, branch=repository.branch())
         recover(workspace, say)
         if repository.head() != before:
             return False
-        paths = {file.path for file in landing.files}
+        paths = {step.path for step in steps}
         if pending := paths.intersection(repository.pending()):
             _commit_pending(workspace, repository, pending, say)
             if repository.head() != before:
                 return False
         prepared.clear()
-        return placing.carry_out(workspace, landing, placements)
+        return placing.carry_out(workspace, then, placements)
 
 
 @contextmanager
@@ -68,13 +70,13 @@ def lock_work_tree(workspace: Workspace, say: Say) -> Iterator[None]:
         yield
 
 
-def _require_placeable(repository: Repository, landed: Sequence[placing.LandedFile]) -> None:
+def _require_placeable(repository: Repository, steps: Sequence[FileStep]) -> None:
     """Refuse names that lead elsewhere, and what mdmem could not read again."""
-    blobs = {file.after: file.path for file in landed if file.after and is_markdown(file.path)}
-    for file in landed:
-        if not is_safe(file.path):
-            raise PathProblem("bad-path", f"{file.path} is not a path for a memory file")
-        files.path_on_disk(repository.root, file.path)
+    blobs = {step.after: step.path for step in steps if step.after and is_markdown(step.path)}
+    for step in steps:
+        if not is_safe(step.path):
+            raise PathProblem("bad-path", f"{step.path} is not a path for a memory file")
+        files.path_on_disk(repository.root, step.path)
     text = "".join(f"{blob}\n" for blob in blobs).encode()
     rows = repository.git("cat-file", "--batch-check", text=text)
     for blob, _, size in (row.split() for row in rows.decode().splitlines()):
