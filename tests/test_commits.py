@@ -334,8 +334,7 @@ class TestTakenBack:
         made = commits.commit(opened, order(paths=[path])).id
         at.write("staged.md", "x\n")
         at.git("add", "staged.md")
-        kept = None if before == "settled" else entry
-        assert commits.undo_commit(opened, made, parent, path, kept)
+        assert commits.undo_commit(opened, made, parent, path, entry)
         at.git("rm", "-q", "-f", "staged.md")
         assert at.tree_state() == state
 
@@ -360,7 +359,9 @@ class TestTakenBack:
         made = commits.commit(opened, order()).id
         top = at.commit("on top")
         assert not commits.withdraw(opened, made, parent)
-        assert not commits.undo_commit(opened, made, parent, PATH, None)
+        assert not commits.undo_commit(
+            opened, made, parent, PATH, commits.index_entry(opened, PATH)
+        )
         assert head(at) == top
         assert at.git("status", "--porcelain") == ""
 

@@ -243,7 +243,6 @@ def test_a_branch_that_moves_meanwhile_is_not_moved_and_the_files_are_as_before(
 KILLED = """
 import os, sys
 from pathlib import Path
-from mdmem.changes import pending, placing
 from mdmem.folder import files
 from mdmem.repo import commits
 from mdmem.sync import landing

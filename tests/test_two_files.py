@@ -281,13 +281,14 @@ def test_killed_at_every_step_it_is_done_in_both_or_in_neither(at: Desk, tmp_pat
 TEMPORARIES = (".mdmem-0123456789abcdef.tmp", ".mdmem-fedcba9876543210.tmp")
 
 
-def leave(at: Desk) -> None:
-    """The journal of a write of both, in the state folder."""
+def leave(at: Desk, *others: FileStep) -> None:
+    """The journal of a write of both, and of others, in the state folder."""
     digests = [files.digest(text.encode()) for text in (SEED, NEW, OLD_OTHER, NEW_OTHER)]
     left = Journal(
         (
             FileStep(FilePath("MEMORY.md"), *digests[:2], TEMPORARIES[0]),
             FileStep(FilePath(OTHER), *digests[2:], TEMPORARIES[1]),
+            *others,
         ),
         CommitStep("MEMORY.md: remember Home\n\nMdmem-Op: remember\n", "@1770000000 +0100"),
     )
@@ -309,6 +310,20 @@ class TestLeft:
         assert settle(at) == [f"finished an interrupted write of MEMORY.md and {OTHER}"]
         assert contents(at) == (NEW, NEW_OTHER)
         assert at.subjects() == ["MEMORY.md: remember Home", "other", "seed"]
+        assert is_clean(at)
+
+    @pytest.mark.parametrize("is_ready", [True, False])
+    def test_a_third_is_in_place_too_or_none_is(self, at: Desk, is_ready: bool):
+        third, temporary = "memory/new.md", ".mdmem-00112233aabbccdd.tmp"
+        step = FileStep(FilePath(third), None, files.digest(b"# New\n"), temporary)
+        leave(at, step)
+        at.write("MEMORY.md", NEW)
+        at.write(f"memory/{TEMPORARIES[1]}", NEW_OTHER)
+        at.write(f"memory/{temporary}", "# New\n" if is_ready else "half a fi")
+        said = [f"finished an interrupted write of MEMORY.md and {OTHER} and {third}"]
+        assert settle(at) == (said if is_ready else [])
+        assert contents(at) == ((NEW, NEW_OTHER) if is_ready else (SEED, OLD_OTHER))
+        assert (at.root / third).exists() == is_ready
         assert is_clean(at)
 
     def test_the_first_alone_goes_back_where_the_second_is_not_ready(self, at: Desk):

@@ -344,8 +344,8 @@ class _Write:
         return self._settle_commit(WrittenChange(committed.id, pending, notes=notes))
 
     def _put_in_place(self) -> bool:
-        """The journal names both of two files, and the second's new bytes are on disk before the
-        first is put in place: after a crash the next command can finish the write.
+        """The journal names all files, and the new bytes of all are on disk before the first is put
+        in place: after a crash the next command can finish the write.
         """
         self._steps.add(self._put_back)
         self._steps.add(self._undo_commit)
@@ -457,11 +457,11 @@ class _Write:
         """Remove the commit, also from git's index, unless somebody built on it."""
         if self._commit is None:
             return True
-        repository, (first, *others) = self._workspace.repository, self._order.paths
-        if not commits.undo_commit(repository, self._commit, self._parent, first, None):
+        repository = self._workspace.repository
+        if not commits.withdraw(repository, self._commit, self._parent):
             return False
-        if others:
-            commits.renew_index(repository, others)
+        # If the disk is too full for it, the files still have to be put back.
+        commits.renew_index(repository, self._order.paths)
         for target in self._targets:
             if not target.holds_write():
                 target.take_out()

@@ -291,15 +291,14 @@ def _kept(paths: Sequence[FilePath]) -> str:
 
 def _settle_files(workspace: Workspace, steps: Sequence[FileStep]) -> dict[FilePath, bytes | None]:
     full_paths = [files.path_on_disk(workspace.root, step.path) for step in steps]
-    if len(steps) > 1:
-        journal.put_second_in_place(full_paths, steps)
+    journal.put_others_in_place(full_paths, steps)
     for full_path, step in zip(full_paths, steps, strict=True):
         journal.recover_temporaries(full_path, step)
     return {step.path: files.read(workspace.root / step.path) for step in steps}
 
 
 def _put_back(workspace: Workspace, step: FileStep) -> None:
-    """Restore one of two files from HEAD, as somebody changed the other one."""
+    """Restore a file from HEAD, as somebody changed another one of the write."""
     full_path, repository = workspace.root / step.path, workspace.repository
     ours, committed = files.read(full_path), read_committed(workspace, step.path, repository.head())
     if step.before is None and committed is None:

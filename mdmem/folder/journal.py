@@ -145,15 +145,13 @@ def drop(path: Path) -> None:
             left.unlink(missing_ok=True)
 
 
-def put_second_in_place(paths: Sequence[Path], steps: Sequence[FileStep]) -> None:
-    """Finish a killed write of two files: the second one's bytes are ready beside it."""
-    (first_path, second_path), (first, second) = paths, steps
-    ready = second_path.parent / second.temporary
-    states = (fingerprint(first_path), fingerprint(second_path), fingerprint(ready))
-    if is_temporary(second.temporary) and states == (first.after, second.before, second.after):
-        replace(
-            second_path, ready.read_bytes(), read(second_path), second.temporary, is_prepared=True
-        )
+def put_others_in_place(paths: Sequence[Path], steps: Sequence[FileStep]) -> None:
+    """Finish a killed write of several files: once the first is in place, the others are ready."""
+    for path, step in zip(paths[1:], steps[1:], strict=True):
+        ready = path.parent / step.temporary
+        states = (fingerprint(paths[0]), fingerprint(path), fingerprint(ready))
+        if is_temporary(step.temporary) and states == (steps[0].after, step.before, step.after):
+            replace(path, ready.read_bytes(), read(path), step.temporary, is_prepared=True)
 
 
 def is_temporary(name: str) -> bool:

@@ -460,18 +460,15 @@ def undo_commit(
     newer: CommitId,
     older: CommitId | None,
     path: FilePath,
-    entry: IndexEntry | None,
+    entry: IndexEntry,
 ) -> bool:
     """Undo a commit of one path, in the index too, not on disk; False where the branch moved on.
 
-    `entry` is the index entry from before the commit, None where it was that of `older`.
+    `entry` is the index entry from before the commit.
     """
     if not withdraw(repository, newer, older):
         return False
-    if entry is None:
-        # If the disk is too full for it, the caller still has to put the file back.
-        renew_index(repository, [path])
-    elif entry.text and not entry.intended:
+    if entry.text and not entry.intended:
         _change_index(repository, ["update-index", "-z", "--index-info"], entry.text)
     else:
         _unstage(repository, [path])
