@@ -15,14 +15,13 @@ from itertools import product
 
 from mdmem.folder import files
 from mdmem.index.catching_up import fresh_index
-from mdmem.lookup import dates
 from mdmem.merge import atoms_in
 from mdmem.model import FactId, FilePath, SectionPath, Status
 from mdmem.model.errors import PathProblem
 from mdmem.model.searches import ConflictList, ConflictView, Hit, ListFacts
 from mdmem.model.trail import Mark, MarkKind
-from mdmem.past import fresh_trail
 from mdmem.past.table import Trail
+from mdmem.queries.past import look_back
 from mdmem.queries.search import facts_in
 from mdmem.repo.first_parent import changed_files
 from mdmem.startup.records import dataclass
@@ -61,11 +60,10 @@ def conflicts(workspace: Workspace, say: Say, progress: Progress | None = None) 
                 views.setdefault(
                     (_location(hit), pair) if in_section else pair, ConflictView(hit, other, key)
                 )
-    with fresh_trail(workspace, say) as trail:
-        moments = trail.moments(dates.end_of_today(workspace))
+    with look_back(workspace, say) as past:
         parts = [
-            _part_view(pair, workspace.local_time(moments.of(pair.mark.begun)))
-            for pair in part_pairs(workspace, trail)
+            _part_view(pair, past.time_of(pair.mark.begun))
+            for pair in part_pairs(workspace, past.trail)
             if not pair.is_resolved
         ]
     return ConflictList((*views.values(), *parts), listed.stale, listed.notes, listed.building)

@@ -24,12 +24,11 @@ from mdmem.model.history import (
 )
 from mdmem.model.rules import fold_actor
 from mdmem.model.trail import CLOSING_MARKS, Entry, Fate, Mark, Occurrence, TrailCommit
-from mdmem.model.wording import field, verb
-from mdmem.past import fresh_trail
+from mdmem.model.wording import verb
 from mdmem.past.messages import ParsedNote
 from mdmem.past.notes import commit_note, line_notes, statement_of
 from mdmem.past.table import Trail
-from mdmem.queries.blame import shallow_notes
+from mdmem.queries.past import Past, look_back
 from mdmem.startup import late
 from mdmem.startup.records import replace
 from mdmem.workspace import Say, Workspace
@@ -44,15 +43,12 @@ _PROPOSAL = late.pattern(r"(?m)^Mdmem-Proposal: (\S+)$")
 
 def list_changes(workspace: Workspace, request: ShowChanges, say: Say) -> ChangeList:
     since, until = dates.days_asked(workspace, request.since, request.until)
-    with fresh_trail(workspace, say) as trail:
-        changes = _newest_changes(workspace, trail, request, since, until)
-        notes = shallow_notes(workspace, trail)
+    with look_back(workspace, say) as past:
+        changes = _newest_changes(past, request, since, until)
     limit = request.limit or len(changes)
-    if len(changes) > limit:
-        notes = (*notes, f"Older changes not shown (use {field('limit')} {2 * limit})")
     return ChangeList(
         changes=tuple(changes[:limit]),
-        notes=notes,
+        notes=past.limit_notes(len(changes), limit),
         since=dates.understood(request.since, since),
         until=dates.understood(request.until, until),
     )
@@ -60,15 +56,13 @@ def list_changes(workspace: Workspace, request: ShowChanges, say: Say) -> Change
 
 def changes_of_day(workspace: Workspace, day: date, say: Say) -> tuple[FactChange, ...]:
     """All changes to facts on a day, newest first."""
-    with fresh_trail(workspace, say) as trail:
-        return changes_between(workspace, trail, day, day)
+    with look_back(workspace, say) as past:
+        return changes_between(past, day, day)
 
 
-def changes_between(
-    workspace: Workspace, trail: Trail, first: date, last: date | None
-) -> tuple[FactChange, ...]:
+def changes_between(past: Past, first: date, last: date | None) -> tuple[FactChange, ...]:
     """All changes to facts on some days (None: to the end), newest first."""
-    return tuple(_newest_changes(workspace, trail, ShowChanges(limit=0), first, last))
+    return tuple(_newest_changes(past, ShowChanges(limit=0), first, last))
 
 
 class Maker(NamedTuple):
@@ -86,15 +80,13 @@ class _KeptCounts:
         self.last = frozenset(), {}
 
 
-def counts_since(
-    workspace: Workspace, trail: Trail, first: date
-) -> Iterator[tuple[int, Mapping[Maker, int]]]:
+def counts_since(past: Past, first: date) -> Iterator[tuple[int, Mapping[Maker, int]]]:
     """The time of each commit since a day and the changes to facts it made, newest first.
 
     Only commits that came since the last call, or changed something else than then, are read.
     """
-    moments = trail.moments(dates.end_of_today(workspace))
-    newest = _newest_first(trail, moments.newest(None, _start_of(workspace, first)))
+    workspace, trail = past.workspace, past.trail
+    newest = _newest_first(trail, past.moments.newest(None, _start_of(workspace, first)))
     before, last = min(newest, default=1) - 1, max(newest, default=0)
     left_out = frozenset(
         path for path in trail.paths_since(before) if not _has_facts(workspace, path)
@@ -106,7 +98,7 @@ def counts_since(
         counted = {}
     missing = {number: newest[number] for number in newest if states[number] not in counted}
     if missing:
-        reader = _ChangeReader(workspace, trail, missing, ShowChanges(limit=0))
+        reader = _ChangeReader(past, missing, ShowChanges(limit=0))
         counted = {**counted, **{states[number]: reader.counts(number) for number in missing}}
     if len(newest) <= _MOST_KEPT:
         kept.last = left_out, {states[number]: counted[states[number]] for number in newest}
@@ -129,20 +121,19 @@ def _newest_first(trail: Trail, moments: Mapping[int, int]) -> dict[int, int]:
 
 
 def _newest_changes(
-    workspace: Workspace, trail: Trail, request: ShowChanges, since: date | None, until: date | None
+    past: Past, request: ShowChanges, since: date | None, until: date | None
 ) -> list[FactChange]:
-    moments = trail.moments(dates.end_of_today(workspace))
-    start = _start_of(workspace, since) if since else None
-    end = _start_of(workspace, until + _DAY) if until and until < date.max else None
+    start = _start_of(past.workspace, since) if since else None
+    end = _start_of(past.workspace, until + _DAY) if until and until < date.max else None
     if request.commit is not None:
-        number = _number_of(workspace, trail, request.commit)
-        named = _ChangeReader(workspace, trail, {number: moments.of(number)}, request)
+        number = _number_of(past, request.commit)
+        named = _ChangeReader(past, {number: past.moments.of(number)}, request)
         return list(_passing(named, request, since, until))
     count = _FEW_COMMITS if request.limit else None
     changes: list[FactChange] = []
     while True:
-        newest = moments.newest(count, start, end)
-        reader = _ChangeReader(workspace, trail, newest, request)
+        newest = past.moments.newest(count, start, end)
+        reader = _ChangeReader(past, newest, request)
         wanted = request.limit + 1 - len(changes) if request.limit else None
         changes += islice(_passing(reader, request, since, until), wanted)
         if count is None or len(newest) < count or len(changes) > request.limit:
@@ -162,9 +153,9 @@ def _passing(
     return (each for each in reader.changes() if _passes(each, request.actor, since, until))
 
 
-def _number_of(workspace: Workspace, trail: Trail, reference: str) -> int:
-    commit = workspace.repository.commit_named(reference)
-    known = trail.commit_with_id(commit) if commit else None
+def _number_of(past: Past, reference: str) -> int:
+    commit = past.workspace.repository.commit_named(reference)
+    known = past.trail.commit_with_id(commit) if commit else None
     if known is None:
         why = "is not in the history of HEAD" if commit else "is not a commit"
         hint = f"To list commits: {verb('history')}"
@@ -183,14 +174,8 @@ def _passes(change: FactChange, actor: str | None, since: date | None, until: da
 class _ChangeReader:
     """Reads what commits did to facts; they come with the times at which they count as made."""
 
-    def __init__(
-        self,
-        workspace: Workspace,
-        trail: Trail,
-        moments: Mapping[int, int],
-        request: ShowChanges,
-    ) -> None:
-        self._workspace = workspace
+    def __init__(self, past: Past, moments: Mapping[int, int], request: ShowChanges) -> None:
+        self._workspace, trail = past.workspace, past.trail
         self._trail = trail
         self._moments = moments
         file = None if request.file is None else normpath(request.file)

@@ -11,14 +11,13 @@ from mdmem.folder import config, files, layout
 from mdmem.folder.listing import ListedFile
 from mdmem.index.catching_up import FreshIndex, fresh_index
 from mdmem.index.snapshot import stamp_text, stamp_time
-from mdmem.lookup import dates
 from mdmem.lookup.lookup import read_file
 from mdmem.model import FileKind, FilePath
 from mdmem.model.errors import PathProblem
 from mdmem.model.reads import FileList, FileNames, FileRow, ListFiles, SectionCount, fold_name
 from mdmem.model.searches import ListFacts
-from mdmem.past import fresh_trail
 from mdmem.queries import own_hits
+from mdmem.queries.past import look_back
 from mdmem.queries.search import facts_in
 from mdmem.queries.status import unsaved_files
 from mdmem.startup.records import dataclass
@@ -59,9 +58,9 @@ class _FileReader:
         """When each file was committed or (if unsaved) saved last; None where only proposed."""
         stamps = self.workspace.memory_paths(stamp_text)
         unsaved = set(unsaved_files(self.workspace))
-        with fresh_trail(self.workspace, self.say) as trail:
-            touches = trail.last_touches()
-            moments = trail.moments(dates.end_of_today(self.workspace)).newest(None)
+        with look_back(self.workspace, self.say) as past:
+            touches = past.trail.last_touches()
+            moments = past.moments.newest(None)
         own = self.workspace.contents
         changed: dict[FilePath, float | None] = dict.fromkeys(own.paths() if own else ())
         for path, stamp in stamps.items():

@@ -28,17 +28,12 @@ from mdmem.model.history import (
 )
 from mdmem.model.trail import Occurrence, Revision, RevisionOutline, TrailCommit
 from mdmem.model.wording import field, number_of, shell_word, verb
-from mdmem.past import chains, differences, fresh_trail
+from mdmem.past import chains, differences
 from mdmem.past.differences import changed_lines
 from mdmem.past.notes import commit_note, line_cites, line_notes, statement_of
 from mdmem.past.table import Trail
-from mdmem.queries.blame import (
-    TimeOf,
-    commit_times,
-    find_newest_revision,
-    section_on_disk,
-    shallow_notes,
-)
+from mdmem.queries.blame import find_newest_revision, section_on_disk
+from mdmem.queries.past import Past, look_back
 from mdmem.startup.records import replace
 from mdmem.text.addresses import join_path, matching_sections
 from mdmem.text.document import is_blank, parse_bytes
@@ -57,45 +52,42 @@ def show_history(
     workspace: Workspace, request: ShowHistory, say: Say
 ) -> SectionHistory | FactHistory:
     path = lookup.memory_file(workspace, request.file) if request.file is not None else None
-    with fresh_trail(workspace, say) as trail:
+    with look_back(workspace, say) as past:
         if request.preamble:
-            return _section_history(workspace, trail, path, request)
+            return _section_history(past, path, request)
         if request.target is None:
-            return _file_history(workspace, trail, path, request)
+            return _file_history(past, path, request)
         if request.by_id:
-            return _history_of_id(workspace, trail, request.target, path, request.limit)
+            return _history_of_id(past, request.target, path, request.limit)
         if request.nth is not None:
-            return _section_history(workspace, trail, path, request)
-        return _history_of_word(workspace, trail, request, request.target, path)
+            return _section_history(past, path, request)
+        return _history_of_word(past, request, request.target, path)
 
 
 def _history_of_word(
-    workspace: Workspace, trail: Trail, request: ShowHistory, word: str, path: FilePath | None
+    past: Past, request: ShowHistory, word: str, path: FilePath | None
 ) -> SectionHistory | FactHistory:
-    if (fact := lookup.fact_by_text(trail, word, path)) is not None:
-        also = _other_readings(workspace, trail, word, path, ("section", "key", "id"), fact)
-        return replace(_fact_history(workspace, trail, fact, path, request.limit), also=also)
+    if (fact := lookup.fact_by_text(past.trail, word, path)) is not None:
+        also = _other_readings(past, word, path, ("section", "key", "id"), fact)
+        return replace(_fact_history(past, fact, path, request.limit), also=also)
     try:
-        history_of_section = _section_history(workspace, trail, path, request)
+        history_of_section = _section_history(past, path, request)
         return replace(
-            history_of_section,
-            also=_other_readings(workspace, trail, word, path, ("key", "id"), None),
+            history_of_section, also=_other_readings(past, word, path, ("key", "id"), None)
         )
     except (SectionProblem, PathProblem) as problem:
         if problem.code not in ("section-not-found", "file-not-found"):
             raise
-        if (fact := lookup.fact_by_key(trail, word, path)) is not None:
-            also = _other_readings(workspace, trail, word, path, ("id",), fact)
-            return replace(_fact_history(workspace, trail, fact, path, request.limit), also=also)
-        return _history_by_id(workspace, trail, word, path, request, problem)
+        if (fact := lookup.fact_by_key(past.trail, word, path)) is not None:
+            also = _other_readings(past, word, path, ("id",), fact)
+            return replace(_fact_history(past, fact, path, request.limit), also=also)
+        return _history_by_id(past, word, path, request, problem)
 
 
-def _history_of_id(
-    workspace: Workspace, trail: Trail, name: str, path: FilePath | None, limit: int
-) -> FactHistory:
-    if (fact := lookup.fact_by_id(trail, name, path)) is not None:
-        return _fact_history(workspace, trail, fact, path, limit)
-    uncommitted = _uncommitted_fact(workspace, trail, name, path)
+def _history_of_id(past: Past, name: str, path: FilePath | None, limit: int) -> FactHistory:
+    if (fact := lookup.fact_by_id(past.trail, name, path)) is not None:
+        return _fact_history(past, fact, path, limit)
+    uncommitted = _uncommitted_fact(past, name, path)
     if uncommitted is None or not uncommitted.fact.startswith(id_prefix(name) or name):
         hint = f"To list facts with their ids: {verb('facts', 'everything')}"
         raise FactProblem("fact-not-found", f"no fact {name[:80]!r}", hint)
@@ -103,8 +95,7 @@ def _history_of_id(
 
 
 def _other_readings(
-    workspace: Workspace,
-    trail: Trail,
+    past: Past,
     word: str,
     path: FilePath | None,
     sorts: Collection[str],
@@ -112,33 +103,33 @@ def _other_readings(
 ) -> tuple[OtherReading, ...]:
     readings = []
     if "section" in sorts:
-        data = files.read(files.path_on_disk(workspace.root, path or workspace.curated))
+        file = path or past.workspace.curated
+        data = files.read(files.path_on_disk(past.workspace.root, file))
         sections = matching_sections(parse_bytes(data), word) if data is not None else ()
         readings += [OtherReading("section", join_path(section.path)) for section in sections]
     readers = {"key": lookup.fact_by_key, "id": lookup.fact_by_id}
     for sort in [sort for sort in readers if sort in sorts]:
         with suppress(FactProblem):  # several: the word is taken as something else in any case
-            fact = readers[sort](trail, word, path)
+            fact = readers[sort](past.trail, word, path)
             readings += [OtherReading(sort, fact)] if fact is not None and fact != meant else []
     return tuple(readings)
 
 
 def _history_by_id(
-    workspace: Workspace,
-    trail: Trail,
+    past: Past,
     reference: str,
     path: FilePath | None,
     request: ShowHistory,
     problem: SectionProblem | PathProblem,
 ) -> SectionHistory | FactHistory:
     """The history of a fact by id, or of a file; `problem` says why it is no section or key."""
-    if (fact := lookup.fact_by_id(trail, reference, path)) is not None:
-        return _fact_history(workspace, trail, fact, path, request.limit)
-    if path is None and (file := _file_named(workspace, reference)) is not None:
-        return _file_history(workspace, trail, file, request)
+    if (fact := lookup.fact_by_id(past.trail, reference, path)) is not None:
+        return _fact_history(past, fact, path, request.limit)
+    if path is None and (file := _file_named(past.workspace, reference)) is not None:
+        return _file_history(past, file, request)
     if path is not None and problem.code == "file-not-found":
         raise problem
-    if (uncommitted := _uncommitted_fact(workspace, trail, reference, path)) is not None:
+    if (uncommitted := _uncommitted_fact(past, reference, path)) is not None:
         return uncommitted
     if id_prefix(reference):
         message = f"no section or fact {reference!r}{f' in {path}' if path else ''}"
@@ -150,8 +141,8 @@ def _history_by_id(
     if not isinstance(problem, SectionProblem):
         raise problem
     raise lookup.with_suggestions(
-        workspace,
-        _no_such_past(trail, reference, path, problem),
+        past.workspace,
+        _no_such_past(past.trail, reference, path, problem),
         reference,
         path,
         lambda file: (
@@ -187,34 +178,30 @@ def _no_such_past(
 # Sections.
 
 
-def _section_history(
-    workspace: Workspace, trail: Trail, file: FilePath | None, request: ShowHistory
-) -> SectionHistory:
-    path = file or workspace.curated
-    newest = find_newest_revision(workspace, trail, path, request.target, request.nth)
-    notes = shallow_notes(workspace, trail)
+def _section_history(past: Past, file: FilePath | None, request: ShowHistory) -> SectionHistory:
+    path = file or past.workspace.curated
+    newest = find_newest_revision(past, path, request.target, request.nth)
     if newest is None:
-        section = section_on_disk(workspace, path, request.target, request.nth).path
-        return SectionHistory(path=path, section=section, revisions=(), notes=notes)
-    changes = workspace.resources.get(_KeptPasts).changes(trail, newest)
+        section = section_on_disk(past.workspace, path, request.target, request.nth).path
+        return SectionHistory(path=path, section=section, revisions=(), notes=past.notes)
+    changes = past.workspace.resources.get(_KeptPasts).changes(past.trail, newest)
     upto = len(changes) if request.upto is None else request.upto
     if upto > len(changes):
         versions = number_of(len(changes), "version")
         raise UsageProblem(f"no version {upto}: the section has {versions}")
     first = len(changes) - upto
-    time_of = commit_times(workspace, trail)
     return SectionHistory(
         path=newest.path,
         section=newest.section,
         revisions=tuple(
-            _change_view(time_of, trail, commit, revision, before)
+            _change_view(past, commit, revision, before)
             for commit, revision, before in _with_texts(
-                trail, changes[first : first + request.limit]
+                past.trail, changes[first : first + request.limit]
             )
         ),
-        notes=(*notes, *_limit_notes(upto, request.limit)),
+        notes=past.limit_notes(upto, request.limit),
         total=len(changes),
-        first=time_of(changes[-1].commit) if changes else None,
+        first=past.time_of(changes[-1].commit) if changes else None,
     )
 
 
@@ -286,12 +273,10 @@ def _with_texts(trail: Trail, changes: Sequence[_ChangeOutline]) -> Iterator[_Ch
             yield commit, after, next(reversed(differing or before), None)
 
 
-def _file_history(
-    workspace: Workspace, trail: Trail, path: FilePath | None, request: ShowHistory
-) -> SectionHistory:
+def _file_history(past: Past, path: FilePath | None, request: ShowHistory) -> SectionHistory:
     number_read = (request.limit + 1) * (_MORE_CHANGES if request.by_commit else 1)
     while True:
-        changes = trail.section_changes(path, number_read)
+        changes = past.trail.section_changes(path, number_read)
         counted = (
             len({commit.number for commit, *_ in changes}) if request.by_commit else len(changes)
         )
@@ -301,39 +286,32 @@ def _file_history(
     if (
         path is not None
         and not changes
-        and files.read(files.path_on_disk(workspace.root, path)) is None
+        and files.read(files.path_on_disk(past.workspace.root, path)) is None
     ):
-        raise lookup.missing_file(workspace, path)
+        raise lookup.missing_file(past.workspace, path)
     shown = list(dict.fromkeys(commit.number for commit, *_ in changes))[: request.limit]
     changes = (
         tuple(change for change in changes if change[0].number in shown)
         if request.by_commit
         else changes[: request.limit]
     )
-    time_of = commit_times(workspace, trail)
-    views = [
-        _change_view(time_of, trail, commit, revision, before)
-        for commit, before, revision in changes
-    ]
+    views = [_change_view(past, commit, revision, before) for commit, before, revision in changes]
     if request.by_commit:
         rows = [list(row) for _, row in groupby(views, attrgetter("statement"))]
         views, counted = (
             [view for row in rows[: request.limit] for view in row],
             max(counted, len(rows)),
         )
-    notes = (*shallow_notes(workspace, trail), *_limit_notes(counted, request.limit))
-    return SectionHistory(path=path or "", section=(), revisions=tuple(views), notes=notes)
-
-
-def _limit_notes(number: int, limit: int) -> tuple[str, ...]:
-    return (
-        (f"Older changes not shown (use {field('limit')} {2 * limit})",) if number > limit else ()
+    return SectionHistory(
+        path=path or "",
+        section=(),
+        revisions=tuple(views),
+        notes=past.limit_notes(counted, request.limit),
     )
 
 
 def _change_view(
-    time_of: TimeOf,
-    trail: Trail,
+    past: Past,
     commit: TrailCommit,
     revision: Revision | None,
     before: Revision | None,
@@ -351,7 +329,7 @@ def _change_view(
     note = min(notes, key=lambda each: each.provenance.confidence, default=commit_note(commit))
     return RevisionView(
         commit=commit.commit,
-        time=time_of(commit.number),
+        time=past.time_of(commit.number),
         author=commit.author,
         actor=note.provenance.actor,
         op=note.op,
@@ -368,14 +346,14 @@ def _change_view(
         proposed_by=note.proposed_by,
         cites=tuple(dict.fromkeys(line_cites(stating, added))),
         run=note.run,
-        merged=_late_merge(time_of, trail, commit),
+        merged=_late_merge(past, commit),
     )
 
 
-def _late_merge(time_of: TimeOf, trail: Trail, commit: TrailCommit) -> MergeView | None:
+def _late_merge(past: Past, commit: TrailCommit) -> MergeView | None:
     """The merge that brought a commit in a week or more after it was made."""
-    merge = trail.merge_of(commit.number, commit.moment + _WEEK_SECONDS - 1)
-    return MergeView(commit=merge.commit, time=time_of(merge.number)) if merge else None
+    merge = past.trail.merge_of(commit.number, commit.moment + _WEEK_SECONDS - 1)
+    return MergeView(commit=merge.commit, time=past.time_of(merge.number)) if merge else None
 
 
 def _changed_lines(before: str, after: str) -> tuple[list[str], list[str]]:
@@ -418,33 +396,26 @@ def _rows(trail: Trail, fact: FactId, path: FilePath | None) -> set[int]:
     }
 
 
-def _uncommitted_fact(
-    workspace: Workspace, trail: Trail, reference: str, path: FilePath | None
-) -> FactHistory | None:
-    for location in lookup.locate_fact(workspace, reference, lookup.MEMORY):
+def _uncommitted_fact(past: Past, reference: str, path: FilePath | None) -> FactHistory | None:
+    for location in lookup.locate_fact(past.workspace, reference, lookup.MEMORY):
         if path in (None, location.path):
             fact = location.item.fact
-            is_expired = fact.until is not None and fact.until < workspace.now().date()
+            is_expired = fact.until is not None and fact.until < past.workspace.now().date()
             status = Status.EXPIRED if is_expired else Status.CURRENT
-            return FactHistory(
-                fact=fact.id, status=status, chain=(), notes=shallow_notes(workspace, trail)
-            )
+            return FactHistory(fact=fact.id, status=status, chain=(), notes=past.notes)
     return None
 
 
-def _fact_history(
-    workspace: Workspace, trail: Trail, fact: FactId, path: FilePath | None, limit: int
-) -> FactHistory:
-    today = workspace.now().date()
+def _fact_history(past: Past, fact: FactId, path: FilePath | None, limit: int) -> FactHistory:
+    today = past.workspace.now().date()
     chain = [
         _with_expiry(link, today)
-        for link in chains.fact_chain(fact, trail, _rows(trail, fact, path))
+        for link in chains.fact_chain(fact, past.trail, _rows(past.trail, fact, path))
     ]
     statuses = [link.status for link in chain if link.id == fact]
     status = Status.CURRENT if Status.CURRENT in statuses else statuses[-1]
-    time_of = commit_times(workspace, trail)
-    links = tuple(_link_view(time_of, trail, link) for link in chain[-limit:])
-    return FactHistory(fact=fact, status=status, chain=links, notes=shallow_notes(workspace, trail))
+    links = tuple(_link_view(past, link) for link in chain[-limit:])
+    return FactHistory(fact=fact, status=status, chain=links, notes=past.notes)
 
 
 def _with_expiry(link: chains.ChainLink, today: date) -> chains.ChainLink:
@@ -452,16 +423,16 @@ def _with_expiry(link: chains.ChainLink, today: date) -> chains.ChainLink:
     return replace(link, status=Status.EXPIRED) if is_expired else link
 
 
-def _link_view(time_of: TimeOf, trail: Trail, link: chains.ChainLink) -> FactLink:
-    commit = trail.commit_with_id(link.commit)
+def _link_view(past: Past, link: chains.ChainLink) -> FactLink:
+    commit = past.trail.commit_with_id(link.commit)
     assert commit is not None  # a fact begins with a commit of the trail
     (note,) = line_notes(statement_of(commit), [link.first_line])
-    start = time_of(link.start.number)
+    start = past.time_of(link.start.number)
     return FactLink(
         id=link.id,
         text=link.text,
         start=start,
-        end=max(start, time_of(link.end.number)) if link.end else None,
+        end=max(start, past.time_of(link.end.number)) if link.end else None,
         source=link.source,
         confidence=link.confidence,
         commit=link.commit,
@@ -476,17 +447,17 @@ def _link_view(time_of: TimeOf, trail: Trail, link: chains.ChainLink) -> FactLin
         proposed_by=note.proposed_by,
         cites=link.cites,
         run=note.run,
-        ended_by=_end_view(time_of, link.end) if link.end else None,
-        merged=_late_merge(time_of, trail, link.start),
-        also_by=tuple(_end_view(time_of, each) for each in link.also),
+        ended_by=_end_view(past, link.end) if link.end else None,
+        merged=_late_merge(past, link.start),
+        also_by=tuple(_end_view(past, each) for each in link.also),
     )
 
 
-def _end_view(time_of: TimeOf, commit: TrailCommit) -> EndView:
+def _end_view(past: Past, commit: TrailCommit) -> EndView:
     note = commit_note(commit)
     return EndView(
         commit=commit.commit,
-        time=time_of(commit.number),
+        time=past.time_of(commit.number),
         author=commit.author,
         actor=note.provenance.actor,
         op=note.op,
@@ -505,13 +476,13 @@ def successors(workspace: Workspace, facts: Iterable[FactId], say: Say) -> dict[
     A fact that is current, or that nothing current has replaced, is left out.
     """
     found: dict[FactId, FactId] = {}
-    with fresh_trail(workspace, say) as trail:
+    with look_back(workspace, say) as past:
         for fact in facts:
             seen, last = {fact}, fact
-            while (following := _successor(trail, last)) is not None and following not in seen:
+            while (following := _successor(past.trail, last)) is not None and following not in seen:
                 seen.add(following)
                 last = following
-            if last != fact and lookup.current_occurrences(trail, last):
+            if last != fact and lookup.current_occurrences(past.trail, last):
                 found[fact] = last
     return found
 
@@ -538,35 +509,32 @@ def when(workspace: Workspace, text: str, say: Say) -> TextHistory:
     """The periods in which memory held a text; raises TextProblem (`empty-text`)."""
     if not text.strip():
         raise TextProblem("empty-text", "the text to look for is empty")
-    with fresh_trail(workspace, say) as trail:
-        time_of = commit_times(workspace, trail)
+    with look_back(workspace, say) as past:
         views = tuple(
-            _presence_view(time_of, trail, presence, text)
-            for presence in differences.text_presences(trail, text)
+            _presence_view(past, presence, text)
+            for presence in differences.text_presences(past.trail, text)
         )
-        return TextHistory(text, views, shallow_notes(workspace, trail))
+        return TextHistory(text, views, past.notes)
 
 
-def _presence_view(
-    time_of: TimeOf, trail: Trail, presence: differences.TextPresence, text: str
-) -> PresenceView:
-    came = trail.commit_numbered(presence.came)
+def _presence_view(past: Past, presence: differences.TextPresence, text: str) -> PresenceView:
+    came = past.trail.commit_numbered(presence.came)
     went = (
-        trail.commit_numbered(_told_end(trail, presence, text))
+        past.trail.commit_numbered(_told_end(past.trail, presence, text))
         if presence.went is not None
         else None
     )
     assert came is not None  # a text begins with a commit
-    end = went or _end_of_facts(trail, presence, text)
+    end = went or _end_of_facts(past.trail, presence, text)
     return PresenceView(
         path=presence.path,
         section=presence.section,
         came=came.commit,
-        came_at=(came_at := time_of(came.number)),
+        came_at=(came_at := past.time_of(came.number)),
         went=went.commit if went else None,
-        went_at=max(came_at, time_of(went.number)) if went else None,
-        ended_by=_end_view(time_of, end) if end else None,
-        merged=_late_merge(time_of, trail, came),
+        went_at=max(came_at, past.time_of(went.number)) if went else None,
+        ended_by=_end_view(past, end) if end else None,
+        merged=_late_merge(past, came),
     )
 
 

@@ -12,7 +12,6 @@ from typing import TypeVar
 
 from mdmem.folder import config
 from mdmem.folder.config import Settings
-from mdmem.lookup import dates
 from mdmem.model import MAX_FILE_BYTES, FactId, FileKind, FilePath, Source
 from mdmem.model.history import ChangeKind, FactChange
 from mdmem.model.reads import ShowFigures
@@ -29,11 +28,10 @@ from mdmem.model.trends import (
     TrendSection,
     TrendWriter,
 )
-from mdmem.past import figures, fresh_trail
+from mdmem.past import figures
 from mdmem.past.figures import LOG_FORMAT, LineCounter
-from mdmem.past.table import Trail
-from mdmem.queries.blame import shallow_notes
 from mdmem.queries.fact_changes import Maker, changes_between, counts_since
+from mdmem.queries.past import Past, look_back
 from mdmem.repo import discovery, runner
 from mdmem.startup.records import dataclass, replace
 from mdmem.workspace import Say, Workspace
@@ -49,14 +47,14 @@ _CURATED = (FileKind.EVERGREEN, FileKind.PROFILE)
 
 def fact_trends(workspace: Workspace, request: ShowTrends, say: Say) -> FactTrends:
     """The facts of a workspace over the last days."""
-    with fresh_trail(workspace, say) as trail:
-        return _TrendReader(workspace, trail, request).trends()
+    with look_back(workspace, say) as past:
+        return _TrendReader(past, request).trends()
 
 
 def activity(workspace: Workspace, request: ShowTrends, say: Say) -> FactActivity:
     """The part of the trends that needs only the changes of the period."""
-    with fresh_trail(workspace, say) as trail:
-        return _TrendReader(workspace, trail, request).activity()
+    with look_back(workspace, say) as past:
+        return _TrendReader(past, request).activity()
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,24 +74,21 @@ class _Stay:
 class _TrendReader:
     """Reads the trends of a period; what counts as later than now counts as now."""
 
-    def __init__(self, workspace: Workspace, trail: Trail, request: ShowTrends) -> None:
-        self._workspace, self._trail = workspace, trail
-        self._zone = config.zone(workspace.settings.timezone)
-        now = workspace.now()
+    def __init__(self, past: Past, request: ShowTrends) -> None:
+        self._past, self._workspace, self._trail = past, past.workspace, past.trail
+        self._zone = config.zone(past.workspace.settings.timezone)
+        now = past.workspace.now()
         self._now, today = int(now.timestamp()), now.date()
         self._days = [today - timedelta(days=back) for back in reversed(range(request.days))]
         self._first = self._days[0].toordinal()
-        moments = trail.moments(dates.end_of_today(workspace)).newest(None)
-        self._moments = {number: min(each, self._now) for number, each in moments.items()}
+        moments = past.moments.newest(None).items()
+        self._moments = {number: min(each, self._now) for number, each in moments}
         self._day_numbers: dict[int, int] = {}
         self._is_curated: dict[FilePath, bool | None] = {}
 
-    def _changes(self) -> Sequence[FactChange]:
-        return changes_between(self._workspace, self._trail, self._days[0], None)
-
     def activity(self) -> FactActivity:
         counts = Counter[tuple[int, Maker]]()
-        for moment, made in counts_since(self._workspace, self._trail, self._days[0]):
+        for moment, made in counts_since(self._past, self._days[0]):
             day = min(self._index_of(moment), len(self._days) - 1)
             for maker, count in made.items():
                 counts[day, maker] += count
@@ -106,11 +101,11 @@ class _TrendReader:
                 if at >= first
             ),
             writers=self._writers(counts),
-            notes=shallow_notes(self._workspace, self._trail),
+            notes=self._past.notes,
         )
 
     def trends(self) -> FactTrends:
-        changes = self._changes()
+        changes = changes_between(self._past, self._days[0], None)
         counts = self._counts(changes)
         stays = self._stays()
         ended, living = self._curated_lives(stays.values())
@@ -135,7 +130,7 @@ class _TrendReader:
             changed_most=changed,
             untouched=untouched,
             current=sum(days[-1] for days in by_source.values()),
-            notes=shallow_notes(self._workspace, self._trail),
+            notes=self._past.notes,
         )
 
     # Days and writers.
