@@ -7,7 +7,7 @@ from mdmem.past.chains import fact_chain
 def links(replayed: ReplayedMemory, words: str) -> list[tuple[str, int, int | None, Status]]:
     chain = fact_chain(fact(words), replayed.trail)
     return [
-        (link.text, link.start.number, link.end.number if link.end else None, link.status)
+        (link.entry.text, link.start.number, link.end.number if link.end else None, link.status)
         for link in chain
     ]
 
@@ -29,13 +29,14 @@ def test_a_chain_is_the_same_from_each_of_its_links(replayed: ReplayedMemory) ->
         for words in ("editor: vim", "editor: emacs", "editor: ed")
     )
     link = fact_chain(fact("editor: ed"), replayed.trail)[1]
-    assert (link.id, link.source, link.confidence, link.commit) == (
+    assert (link.id, link.origin.source, link.origin.confidence, link.origin.commit) == (
         fact("editor: emacs"),
         Source.AUTO,
         0.4,
         commit_id(2),
     )
-    assert (link.path, link.section, link.start.time) == (MEMORY, ("Memory", "Facts"), 200)
+    assert (link.entry.path, link.entry.section) == (MEMORY, ("Memory", "Facts"))
+    assert link.start.time == 200
 
 
 def test_a_moved_fact_is_one_link_and_keeps_its_source(replayed: ReplayedMemory) -> None:
@@ -45,8 +46,9 @@ def test_a_moved_fact_is_one_link_and_keeps_its_source(replayed: ReplayedMemory)
     replayed.commit({TOPIC: "# Memory\n\n## Tools\n\n- vim #tool\n"}, renamed={TOPIC: MEMORY})
     (link,) = fact_chain(fact("vim"), replayed.trail)
     assert (link.start.number, link.end, link.status) == (1, None, Status.CURRENT)
-    assert (link.source, link.confidence, link.commit) == (Source.AUTO, 0.4, commit_id(2))
-    assert (link.path, link.section) == (TOPIC, ("Memory", "Tools"))
+    assert (link.origin.source, link.origin.confidence) == (Source.AUTO, 0.4)
+    assert link.origin.commit == commit_id(2)
+    assert (link.entry.path, link.entry.section) == (TOPIC, ("Memory", "Tools"))
 
 
 def test_a_fact_that_came_back_is_a_link_of_its_own(replayed: ReplayedMemory) -> None:
@@ -93,8 +95,11 @@ def test_equal_facts_in_two_sections_are_two_links(replayed: ReplayedMemory) -> 
     replayed.write(text.format("k: 2"))
     first, second = replayed.trail.occurrences_of(fact("k: 1"))
     assert [
-        link.section[-1] for link in fact_chain(fact("k: 1"), replayed.trail, {second.number})
+        link.entry.section[-1] for link in fact_chain(fact("k: 1"), replayed.trail, {second.number})
     ] == ["B"]
     chain = fact_chain(fact("k: 1"), replayed.trail, {first.number})
-    assert [(link.text, link.section[-1]) for link in chain] == [("k: 1", "A"), ("k: 2", "A")]
+    assert [(link.entry.text, link.entry.section[-1]) for link in chain] == [
+        ("k: 1", "A"),
+        ("k: 2", "A"),
+    ]
     assert fact_chain(FactId("00000000"), replayed.trail) == ()

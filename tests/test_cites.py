@@ -62,7 +62,7 @@ def cites(at: Desk) -> dict[str, tuple[str, ...]]:
             ]
             history = memory.history(ShowHistory(text))
             assert isinstance(history, FactHistory)
-            assert (hit.cites, history.chain[-1].cites) == (references, references)
+            assert (hit.cites, history.chain[-1].made.cites) == (references, references)
     return listed
 
 
@@ -89,9 +89,9 @@ def test_each_verb_that_tells_the_source_tells_where_it_was_said(at: Desk):
         replace(fact, gone=()),
         replace(whole, gone=()),
     )  # no transcript is there
-    assert [revision.cites for revision in section.revisions] == [(f"{SESSION}#7",)]
+    assert [revision.made.cites for revision in section.revisions] == [(f"{SESSION}#7",)]
     assert whole.cites == (f"{SESSION}#8", f"{SESSION}#7")
-    assert [line.cites for line in blame.lines] == [(), (), (f"{SESSION}#8",)]
+    assert [line.made.cites for line in blame.lines] == [(), (), (f"{SESSION}#8",)]
     assert "  (claude/5a1e0012-3456#8)" in show_history.blame_text(blame, colour=False)
     assert "  (claude/5a1e0012-3456#7)" in show_history.history_text(
         fact, words=False, colour=False

@@ -49,7 +49,7 @@ def source_of(at: Desk, key: str = "desk") -> tuple[Source | None, Source | None
     blamed = next(
         line for line in memory.blame(ShowBlame("Work")).lines if line.text.startswith(f"- {key}:")
     )
-    return fact.source, blamed.source
+    return fact.source, blamed.made.source
 
 
 def test_a_merge_tells_what_it_made_of_both_sides():

@@ -713,7 +713,7 @@ class TestNights:
                 assert change.why in reasons
                 past = memory.history(ShowHistory(change.fact))
                 assert isinstance(past, FactHistory)
-                reason = next(each.reason for each in past.chain if each.id == change.fact)
+                reason = next(each.made.reason for each in past.chain if each.id == change.fact)
                 assert reason == change.why
 
     def test_a_change_that_is_refused_stops_no_other(

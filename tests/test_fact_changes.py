@@ -53,13 +53,14 @@ class TestChanges:
         assert change.replaced is not None
         assert (change.fact, change.replaced.id) == (second.added[0], first.added[0])
         assert (change.path, change.section, change.line) == ("MEMORY.md", ("Memory", "Home"), 8)
-        assert (change.commit, f"{change.time:%Y-%m-%d %H:%M}") == (
+        made = change.made
+        assert (made.commit, f"{made.time:%Y-%m-%d %H:%M}") == (
             second.commit,
             "2026-02-02 12:00",
         )
-        assert (change.author, change.actor, change.session) == ("Ada Example", "agent/main", "s-1")
-        assert (change.op, change.source, change.confidence) == ("remember", "user-stated", 0.95)
-        assert (change.claimed_by, change.reason, change.run, change.proposal) == (
+        assert (made.author, made.actor, made.session) == ("Ada Example", "agent/main", "s-1")
+        assert (made.op, made.source, made.confidence) == ("remember", "user-stated", 0.95)
+        assert (made.claimed_by, made.reason, made.run, made.proposal) == (
             "agent/main",
             "the doctor",
             None,
@@ -70,7 +71,7 @@ class TestChanges:
         options = WriteOptions(actor="agent/main", reason="moved")
         dated.on("2026-02-01").apply(Forget("lives in Oslo", options=options))
         (change, _) = dated.on("2026-02-01").changes(ShowChanges()).changes
-        assert (short(change), change.op, change.actor, change.reason) == (
+        assert (short(change), change.made.op, change.made.actor, change.made.reason) == (
             "- lives in Oslo",
             "forget",
             "agent/main",
@@ -123,21 +124,21 @@ class TestChanges:
         at.git("merge", "-q", "--no-edit", "-X", "ours", "side")
         memory = dated.on("2026-02-06")
         told = memory.changes(ShowChanges()).changes
-        assert [(f"{each.time:%m-%d}", short(each), each.actor) for each in told] == [
+        assert [(f"{each.made.time:%m-%d}", short(each), each.made.actor) for each in told] == [
             ("02-04", "+ both", "agent/side"),
             ("02-03", "+ two", "agent/side"),
             ("02-02", "- lives in Oslo", "agent/side"),
             ("02-01", "+ one", "agent/main"),
             ("01-01", "+ lives in Oslo", None),
         ]
-        assert (told[0].source, told[0].confidence) == ("user-stated", 0.95)
+        assert (told[0].made.source, told[0].made.confidence) == ("user-stated", 0.95)
         for number in range(1, len(told)):
             assert memory.changes(ShowChanges(limit=number)).changes == told[:number]
         assert (
             memory.changes(ShowChanges(since="2026-02-02", until="2026-02-03")).changes == told[1:3]
         )
         for start in range(len(told)):
-            day = f"{told[start].time:%Y-%m-%d}"
+            day = f"{told[start].made.time:%Y-%m-%d}"
             newest = memory.changes(ShowChanges(until=day, limit=2)).changes
             assert newest == told[start : start + 2]
         assert memory.changes(ShowChanges(since="0001-01-02")).changes == told
@@ -209,11 +210,11 @@ class TestChanges:
         found = {
             change.text: change for change in dated.on("2026-02-03").changes(ShowChanges()).changes
         }
-        assert (found["on the side"].actor, found["on the side"].reason) == (
+        assert (found["on the side"].made.actor, found["on the side"].made.reason) == (
             "agent/side",
             "why not",
         )
-        assert f"{found['on the side'].time:%Y-%m-%d}" == "2026-02-01"
+        assert f"{found['on the side'].made.time:%Y-%m-%d}" == "2026-02-01"
 
     def test_each_value_that_one_replaces_is_told(self, dated: DatedMemory) -> None:
         at, stated = dated.at, WriteOptions(source=Source.USER_STATED)
@@ -250,7 +251,7 @@ class TestChanges:
         listed = dated.on("2026-02-02").changes(ShowChanges(since="2026-02-01")).changes
         lines = changes_text(listed, colour=False).splitlines()
         ids = [change.fact for change in listed]
-        commits = [change.commit[:10] for change in listed]
+        commits = [change.made.commit[:10] for change in listed]
         assert lines == [
             "2026-02-02",
             f"  12:00  replaced   drink: tea  ->  drink: water  [{ids[0]}]",

@@ -91,7 +91,7 @@ def test_they_tell_what_changes_and_facts_tell(dated: DatedMemory) -> None:
     assert sum(day.added + day.replaced + day.removed for day in answer.days) == len(told)
     assert answer.current == memory.facts(ListFacts(limit=1)).total
     assert {each.name: each.count for each in answer.writers} == Counter(
-        change.actor or change.author for change in told
+        change.made.actor or change.made.author for change in told
     )
 
 

@@ -163,7 +163,7 @@ class TestFactHistory:
             for path, commit in (("MEMORY.md", in_memory.commit), (in_log.path, in_log.commit)):
                 history = memory.history(ShowHistory(name, path))
                 assert isinstance(history, FactHistory)
-                assert [(link.path, link.commit) for link in history.chain] == [(path, commit)]
+                assert [(link.path, link.made.commit) for link in history.chain] == [(path, commit)]
         dated.at.write("memory/pets.md", "# Pets\n")
         for name, code in (
             ("a cat", "section-not-found"),
@@ -215,10 +215,10 @@ class TestFactHistory:
         (link,) = history.chain
         assert (
             (hit.commit, hit.source, hit.confidence)
-            == (link.commit, link.source, link.confidence)
+            == (link.made.commit, link.made.source, link.made.confidence)
             == (commit, Source.AUTO, 0.4)
         )
-        assert (f"{link.start:%Y-%m-%d}", link.op) == ("2026-01-10", None)
+        assert (f"{link.start:%Y-%m-%d}", link.made.op) == ("2026-01-10", None)
 
     def test_a_link_that_has_expired_says_so(self, dated: DatedMemory) -> None:
         done = dated.on("2026-01-10").apply(Remember("badge 12", until="2026-01-20"))
@@ -302,7 +302,7 @@ class TestSectionHistory:
             for name in ("a", "b")
         }
         commits = {
-            name: [revision.commit for revision in history.revisions]
+            name: [revision.made.commit for revision in history.revisions]
             for name, history in histories.items()
             if isinstance(history, SectionHistory)
         }
@@ -344,7 +344,7 @@ class TestSectionHistory:
         )
         history = dated.on("2026-03-01").history(ShowHistory("Two", file="memory/thing.md"))
         assert isinstance(history, SectionHistory)
-        assert [revision.op for revision in history.revisions] == [
+        assert [revision.made.op for revision in history.revisions] == [
             "append",
             "rename",
             "append",
@@ -358,7 +358,7 @@ class TestSectionHistory:
         dated.on("2026-02-01").apply(EditSection("Home", Action.DELETE))
         history = dated.on("2026-03-01").history(ShowHistory("Home"))
         assert isinstance(history, SectionHistory)
-        assert [revision.op for revision in history.revisions] == ["delete", None]
+        assert [revision.made.op for revision in history.revisions] == ["delete", None]
 
     def test_a_heading_that_is_renamed_and_not_committed(self, dated: DatedMemory) -> None:
         at = dated.at
@@ -370,16 +370,17 @@ class TestSectionHistory:
             len(each.revisions) for each in history.values() if isinstance(each, SectionHistory)
         ] == [1, 1]
         assert [
-            line.commit is None for line in dated.on("2026-02-01").blame(ShowBlame("House")).lines
+            line.made is None for line in dated.on("2026-02-01").blame(ShowBlame("House")).lines
         ] == [True, False, False, True]
         at.write("MEMORY.md", at.read("MEMORY.md").replace("## House", "## Work"))
         assert [
-            line.commit is None
+            line.made is None
             for line in dated.on("2026-02-01").blame(ShowBlame("Work", nth=2)).lines
         ] == [True, False, False, True]
         at.write("MEMORY.md", "# Memory\n\n## Another\n\n- of another kind\n")
         assert {
-            line.commit for line in dated.on("2026-02-01").blame(ShowBlame("Another")).lines
+            line.made and line.made.commit
+            for line in dated.on("2026-02-01").blame(ShowBlame("Another")).lines
         } == {None}
 
     @pytest.mark.parametrize("staged", [False, True])
@@ -390,7 +391,7 @@ class TestSectionHistory:
         at.git("rm", "-q", "memory/topic.md") if staged else (at.root / "memory/topic.md").unlink()
         history = dated.on("2026-02-01").history(ShowHistory("Topic", "memory/topic.md"))
         assert isinstance(history, SectionHistory)
-        assert [revision.commit for revision in history.revisions] == [created]
+        assert [revision.made.commit for revision in history.revisions] == [created]
         assert (
             code_of(lambda: dated.on("2026-02-01").blame(ShowBlame("Topic", "memory/topic.md")))
             == "file-not-found"
@@ -405,7 +406,7 @@ class TestSectionHistory:
         at.write("memory/plain.md", at.read("memory/plain.md") + "- three\n")
         memory = dated.on("2026-02-01")
         blame = memory.blame(ShowBlame(file="memory/plain.md", preamble=True))
-        assert [(line.line, line.text, line.commit) for line in blame.lines] == [
+        assert [(line.line, line.text, line.made and line.made.commit) for line in blame.lines] == [
             (4, "- one", created),
             (5, "- two", changed),
             (6, "- three", None),
@@ -413,7 +414,7 @@ class TestSectionHistory:
         request = ShowHistory(None, "memory/plain.md", preamble=True)
         history = memory.history(request)
         assert isinstance(history, SectionHistory)
-        assert [(revision.commit, revision.section) for revision in history.revisions] == [
+        assert [(revision.made.commit, revision.section) for revision in history.revisions] == [
             (changed, ()),
             (created, ()),
         ]
@@ -426,7 +427,7 @@ class TestSectionHistory:
             )
             history = memory.history(request)
             assert isinstance(history, SectionHistory)
-            assert history.revisions[-1].commit == created
+            assert history.revisions[-1].made.commit == created
             at.commit("a heading")
 
     def test_of_a_file_that_is_not_memory(self, dated: DatedMemory) -> None:
@@ -449,14 +450,16 @@ class TestSectionHistory:
         dated.at.write("MEMORY.md", dated.at.read("MEMORY.md") + "- not yet\n")
         lines = dated.on("2026-02-02").blame(ShowBlame("Home")).lines
         assert [
-            (line.text.strip(), line.commit == done.commit) for line in lines if line.text.strip()
+            (line.text.strip(), line.made is not None and line.made.commit == done.commit)
+            for line in lines
+            if line.text.strip()
         ] == [
             ("## Home", False),
             ("- lives in Oslo", False),
             ("- has a cat", True),
             ("- not yet", False),
         ]
-        assert lines[-1].commit is None
+        assert lines[-1].made is None
 
     def test_what_a_merge_brought_is_relevant_cues_who_brought_it(self, dated: DatedMemory) -> None:
         at = dated.at
@@ -480,22 +483,23 @@ class TestSectionHistory:
         at.git("mv", "memory/pets.md", "memory/animals.md")
         at.commit("another name")
         *earlier, last = dated.on("2026-01-13").blame(ShowBlame("Pets", "memory/animals.md")).lines
-        assert (last.commit, last.source, last.time and f"{last.time:%m-%d}") == (
+        assert (last.made.commit, last.made.source, f"{last.made.time:%m-%d}") == (
             side_commit,
             Source.AUTO,
             "01-10",
         )
-        assert {line.source for line in earlier} == {Source.USER_STATED}
+        assert {line.made.source for line in earlier} == {Source.USER_STATED}
         history = dated.on("2026-01-13").history(ShowHistory("Pets", "memory/animals.md"))
         assert isinstance(history, SectionHistory)
         appended, created = history.revisions
-        assert (appended.commit, appended.op, appended.source, appended.actor) == (
+        made = appended.made
+        assert (made.commit, made.op, made.source, made.actor) == (
             side_commit,
             Op.APPEND,
             Source.AUTO,
             "bot",
         )
-        assert (created.op, created.source) == (Op.CREATE, Source.USER_STATED)
+        assert (created.made.op, created.made.source) == (Op.CREATE, Source.USER_STATED)
 
     def test_of_a_file_no_merge_removes_what_both_sides_began(self, dated: DatedMemory) -> None:
         at = dated.at
@@ -543,14 +547,16 @@ class TestSectionHistory:
         memory = dated.on("2026-02-01")
         memory.history(ShowHistory())
         started = gits(monkeypatch)
-        assert memory.blame(ShowBlame("Home")).lines[-1].commit == side_commit
+        assert memory.blame(ShowBlame("Home")).lines[-1].made.commit == side_commit
         history = memory.history(ShowHistory("a dog"))
         assert isinstance(history, FactHistory)
-        assert [(link.commit, link.op) for link in history.chain] == [(side_commit, Op.APPEND)]
+        assert [(link.made.commit, link.made.op) for link in history.chain] == [
+            (side_commit, Op.APPEND)
+        ]
         for file in (None, "MEMORY.md"):
             changes = memory.history(ShowHistory(file=file))
             assert isinstance(changes, SectionHistory)
-            assert [revision.op for revision in changes.revisions[:2]] == [Op.APPEND] * 2
+            assert [revision.made.op for revision in changes.revisions[:2]] == [Op.APPEND] * 2
         memory.history(ShowHistory("Home"))
         assert started == []
 
@@ -558,7 +564,7 @@ class TestSectionHistory:
         ids = change_employers(dated)
         assert ids
         (stay,) = dated.on("2027-01-01").when("works at Linear").stays
-        assert (f"{stay.came_at:%Y-%m-%d}", stay.went_at and f"{stay.went_at:%Y-%m-%d}") == (
+        assert (f"{stay.came.time:%Y-%m-%d}", stay.went_at and f"{stay.went_at:%Y-%m-%d}") == (
             DAYS[1],
             DAYS[2],
         )
@@ -573,8 +579,8 @@ class TestSectionHistory:
             )
         )
         (stay,) = dated.on("2026-01-06").when("blue pipeline").stays
-        assert (stay.went, stay.ended_by and stay.ended_by.reason) == (None, "it was retired")
+        assert (stay.went_at, stay.ended_by and stay.ended_by.reason) == (None, "it was retired")
         assert stay.ended_by is not None
         assert f"{stay.ended_by.time:%Y-%m-%d}" == "2026-01-05"
         (other,) = dated.on("2026-01-06").when("green one").stays
-        assert (other.went, other.ended_by) == (None, None)
+        assert (other.went_at, other.ended_by) == (None, None)

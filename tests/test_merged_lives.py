@@ -71,7 +71,7 @@ def test_what_two_sides_said_is_one_fact_begun_by_the_earlier_and_confirmed_by_t
     at.at.git("switch", "-q", first)
     merge(at, other, "-X", "ours")
     (link,) = chain(at, "coffee is black")
-    assert (days(link), link.source, link.actor) == (
+    assert (days(link), link.made.source, link.made.actor) == (
         ("01-03", None),
         Source.USER_STATED,
         "agent/main",
@@ -103,7 +103,7 @@ def test_of_equally_founded_ones_the_earlier_says_it_and_the_other_said_it_too(
     history = at.on(LATER).history(ShowHistory("coffee is black"))
     assert isinstance(history, FactHistory)
     (link,) = history.chain
-    assert (days(link), link.actor) == (("01-03", None), "agent/side")
+    assert (days(link), link.made.actor) == (("01-03", None), "agent/side")
     assert [(each.actor, f"{each.time:%m-%d}") for each in link.also_by] == [
         ("agent/main", "01-05")
     ]
@@ -121,7 +121,7 @@ def test_an_end_of_one_side_counts_only_where_the_merge_took_it(at: DatedMemory)
     at.at.git("branch", "other")
     merge(at, "side")
     (link,) = chain(at, "tea is green")
-    assert (days(link), link.actor) == (("01-01", "01-03"), "agent/seed")
+    assert (days(link), link.made.actor) == (("01-01", "01-03"), "agent/seed")
     assert link.ended_by is not None
     assert (link.ended_by.actor, link.ended_by.reason, link.ended_by.op) == (
         "agent/tidy",
@@ -280,7 +280,7 @@ def test_what_was_proposed_counts_from_the_merge_that_brought_it(at: DatedMemory
         at.at.root, "merge", "-q", "-m", "Merged\n\nMdmem-Accepted-By: Cy <cy@example.org>", ended
     )
     (coffee,) = chain(at, "coffee is black")
-    assert (days(coffee), coffee.source, coffee.actor, coffee.author) == (
+    assert (days(coffee), coffee.made.source, coffee.made.actor, coffee.made.author) == (
         ("01-20", None),
         Source.INFERRED,
         "agent/a",

@@ -129,7 +129,7 @@ class TestPaths:
         memory.apply(EditSection.of("Trip", file=trip, body="- a train"))
         memory.apply(Remember("13 panels", file="Solar roof.md", section="Solar roof", key="roof"))
         revisions = memory.history(ShowHistory("Trip", file=trip)).revisions
-        assert [revision.op for revision in revisions] == ["replace", "append", None]
+        assert [revision.made.op for revision in revisions] == ["replace", "append", None]
         at.write("notes/new.md", "# New\n")
         saved = memory.save(Save())[1]
         assert "notes/new.md" in saved

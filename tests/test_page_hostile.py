@@ -91,7 +91,9 @@ def addresses(memory: Memory) -> Iterator[str]:
         f"/{error}",
         f"/?done={error}",
     )
-    yield from (links.commit(each.commit) for each in memory.changes(ShowChanges(limit=9)).changes)
+    yield from (
+        links.commit(each.made.commit) for each in memory.changes(ShowChanges(limit=9)).changes
+    )
     yield from (links.review(view.id) for view in memory.proposals.standing().views)
     facts = memory.facts(ListFacts(everything=True, limit=0)).facts
     yield from (links.fact(hit.fact) for hit in facts if hit.fact)

@@ -166,7 +166,7 @@ class TestTimeline:
 
     def test_a_line_of_a_log_is_in_no_section(self, memory: Memory) -> None:
         (change,) = memory.changes(ShowChanges(actor="agent/main", limit=1)).changes
-        for address in ("/days", "/day/2026-02-02", f"/commit/{change.commit}"):
+        for address in ("/days", "/day/2026-02-02", f"/commit/{change.made.commit}"):
             assert re.search(
                 r"and hailed . \w+ agent/main 09:40 was said so",
                 words(read(memory, address)),
@@ -303,18 +303,18 @@ def test_the_first_and_the_last_of_all_days(
 class TestCommit:
     def test_one_change(self, memory: Memory) -> None:
         (change,) = memory.changes(ShowChanges(since="today", limit=1)).changes
-        answer = read(memory, f"/commit/{change.commit}", token="t")
+        answer = read(memory, f"/commit/{change.made.commit}", token="t")
         text = words(answer)
         assert "Who Ada Example When Thursday 5 February , 08:00 Command forget" in text
         assert "1 change − removed: lives in Oslo" in text
         assert "Undo this change" in text
-        assert f'name="commit" value="{change.commit}"' in answer.text
-        assert read(memory, f"/commit/{change.commit[:12]}").status == 200
+        assert f'name="commit" value="{change.made.commit}"' in answer.text
+        assert read(memory, f"/commit/{change.made.commit[:12]}").status == 200
 
     def test_why(self, memory: Memory) -> None:
         wanted = ShowChanges(actor="agent/main", limit=1)
         (change,) = memory.changes(wanted).changes
-        text = words(read(memory, f"/commit/{change.commit}"))
+        text = words(read(memory, f"/commit/{change.made.commit}"))
         assert "Who agent/main (commit by Ada Example)" in text
         assert "Command log Why was said so" in text
 
@@ -498,7 +498,7 @@ def test_a_browser_that_asks_for_an_icon_is_answered(memory: Memory) -> None:
 
 def hostile_addresses(memory: Memory) -> Iterator[str]:
     bad = quote(HOSTILE)
-    commits = {change.commit for change in memory.changes(ShowChanges(limit=0)).changes}
+    commits = {change.made.commit for change in memory.changes(ShowChanges(limit=0)).changes}
     yield from ("/", "/days", "/files", "/day/2026-02-03", "/f/memory/bad.md", f"/f/{bad}")
     yield from (f"/day/{bad}", f"/commit/{bad}", f"/f/{bad}.md", f"/f/memory/{bad}.md")
     yield from (f"/days?who={bad}", f"/days?where={bad}", f"/days?before={bad}")

@@ -19,6 +19,7 @@ from mdmem.model.history import (
     BlamedLine,
     FactHistory,
     FactLink,
+    Made,
     PresenceView,
     RevisionView,
     SectionHistory,
@@ -635,35 +636,15 @@ def test_status():
 # What memory said before.
 
 AT = datetime.fromisoformat("2026-03-05T09:30:00+01:00")
-REVISION = RevisionView(
-    COMMIT,
-    AT,
-    "Ada",
-    None,
-    "remember",
-    Source.INFERRED,
-    0.7,
-    None,
-    "# A\n\nb\n",
-    "# A\n\na\n",
-    "a.md",
-    ("A",),
-)
+MADE = Made(COMMIT, AT, "Ada", Source.INFERRED, 0.7, op="remember")
+REVISION = RevisionView(MADE, "# A\n\nb\n", "# A\n\na\n", "a.md", ("A",))
 STORY = SectionHistory("a.md", ("A",), (REVISION,))
-LINK = FactLink(
-    FactId("1f3c9a2b"),
-    "tea",
-    AT,
-    None,
-    Source.INFERRED,
-    0.7,
-    COMMIT,
-    "a.md",
-    ("A",),
-    Status.CURRENT,
-    "Ada",
-    op="log",
-)
+LOGGED = replace(MADE, op="log")
+LINK = FactLink(LOGGED, FactId("1f3c9a2b"), "tea", AT, None, "a.md", ("A",), Status.CURRENT)
+
+
+def made(**changed: Any) -> RevisionView:
+    return replace(REVISION, made=replace(MADE, **changed))
 
 
 class TestHistory:
@@ -671,23 +652,21 @@ class TestHistory:
         ("revision", "line"),
         [
             (REVISION, "remember"),
-            (replace(REVISION, confidence=0.5), "remember, inferred 0.5"),
+            (made(confidence=0.5), "remember, inferred 0.5"),
             (
-                replace(REVISION, actor="agent/main", reason="so\nit is"),
+                made(actor="agent/main", reason="so\nit is"),
                 'remember, by agent/main, "so\ufffdit is"',
             ),
             (
-                replace(REVISION, source=Source.USER_STATED, confidence=0.95),
+                made(source=Source.USER_STATED, confidence=0.95),
                 "remember, user-stated 0.95",
             ),
             (
-                replace(
-                    REVISION, source=Source.USER_STATED, confidence=0.95, actor="a", claimed_by="a"
-                ),
+                made(source=Source.USER_STATED, confidence=0.95, actor="a", claimed_by="a"),
                 "remember, user-stated (claimed by a) 0.95, by a",
             ),
             (
-                replace(REVISION, op=None, source=Source.USER_STATED, confidence=0.95),
+                made(op=None, source=Source.USER_STATED, confidence=0.95),
                 "edited by hand (author Ada)",
             ),
             (replace(REVISION, section=("A", "B\x1b")), "remember  a.md: A > B\ufffd"),
@@ -708,7 +687,7 @@ class TestHistory:
             STORY,
             path="",
             section=(),
-            revisions=(*revisions, replace(REVISION, actor="agent/main")),
+            revisions=(*revisions, made(actor="agent/main")),
         )
         lines = history.history_text(story, words=False, colour=False).splitlines()
         assert [line.partition("remember")[2] for line in lines] == [
@@ -755,7 +734,8 @@ class TestHistory:
         )
 
     def test_a_chain(self):
-        older = replace(LINK, text="two\nlines", end=AT, status=Status.SUPERSEDED, op=None)
+        by_hand = replace(LOGGED, op=None)
+        older = replace(LINK, made=by_hand, text="two\nlines", end=AT, status=Status.SUPERSEDED)
         story = FactHistory(FactId("1f3c9a2b"), Status.CURRENT, (older, LINK))
         assert history.history_text(story, words=False, colour=False) == (
             "2026-03-05 09:30 - 2026-03-05 09:30  1f3c9a2b  two lines  (superseded)\n    0123456789  edited by hand (author Ada)  a.md: A\n"
@@ -768,31 +748,17 @@ class TestHistory:
 
     @given(*[st.text(st.characters(codec=None), max_size=40)] * 2)
     def test_nothing_steers_a_terminal(self, text: str, other: str):
-        revision = replace(
-            REVISION,
-            before=text,
-            text=other,
-            author=text,
-            reason=other,
-            path=text,
-            section=(other,),
-            op=None,
-        )
+        by_hand = replace(MADE, author=text, reason=other, op=None)
+        revision = RevisionView(by_hand, other, text, text, (other,))
+        link = replace(LINK, text=text, made=replace(LOGGED, reason=other))
         shown = (
             history.history_text(replace(STORY, revisions=(revision,)), words=True, colour=False),
             history.history_text(
-                FactHistory(
-                    FactId("a"), Status.CURRENT, (replace(LINK, text=text, reason=other),) * 2
-                ),
-                True,
-                False,
+                FactHistory(FactId("a"), Status.CURRENT, (link,) * 2), words=True, colour=False
             ),
-            history.blame_text(
-                Blame("a.md", (), (BlamedLine(1, text, COMMIT, AT, other, Source.AUTO, 0.4),)),
-                colour=False,
-            ),
+            history.blame_text(Blame("a.md", (), (BlamedLine(1, text, by_hand),)), colour=False),
             history.presences_text(
-                TextHistory(text, (PresenceView(text, (other,), COMMIT, AT, None, None),))
+                TextHistory(text, (PresenceView(text, (other,), by_hand, None),))
             ),
         )
         assert not set("".join(shown)) & set(STEERS + "\r")
@@ -801,9 +767,9 @@ class TestHistory:
 class TestBlame:
     def test_columns(self):
         lines = (
-            BlamedLine(1, "# A", COMMIT, AT, "Ada", Source.AUTO, 0.4),
-            BlamedLine(2, "", COMMIT, AT, "Ada", Source.USER_STATED, 0.95),
-            BlamedLine(3, "new", None, None, None, None, None),
+            BlamedLine(1, "# A", replace(MADE, source=Source.AUTO)),
+            BlamedLine(2, "", replace(MADE, source=Source.USER_STATED)),
+            BlamedLine(3, "new", None),
         )
         assert history.blame_text(Blame("a.md", ("A",), lines), colour=False) == (
             "0123456789 2026-03-05 auto         # A\n0123456789 2026-03-05 user-stated\nuncommitted                        new"

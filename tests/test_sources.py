@@ -269,20 +269,20 @@ class TestSquashes:
         self.branch(at)
         squash_on_server(at, "side", 2, "")
         memory = Memory(at.workspace)
-        lines = {line.text: line.source for line in memory.blame(ShowBlame("Facts")).lines}
+        lines = {line.text: line.made.source for line in memory.blame(ShowBlame("Facts")).lines}
         assert (lines[f"- {GUESS}"], lines[f"- {WORD}"]) == (Source.AUTO, Source.USER_STATED)
         links = [
             history.chain[-1]
             for text in (GUESS, WORD)
             if isinstance(history := memory.history(ShowHistory(text)), FactHistory)
         ]
-        assert [(link.source, link.actor) for link in links] == [
+        assert [(link.made.source, link.made.actor) for link in links] == [
             (Source.AUTO, "agent/x"),
             (Source.USER_STATED, None),
         ]
         revision = memory.history(ShowHistory("Facts"))
         assert isinstance(revision, SectionHistory)
-        assert (revision.revisions[0].source, revision.revisions[0].actor) == (
+        assert (revision.revisions[0].made.source, revision.revisions[0].made.actor) == (
             Source.AUTO,
             "agent/x",
         )
@@ -293,7 +293,8 @@ class TestSquashes:
         at.apply(Forget(GUESS))
         at.git("revert", "--no-edit", "HEAD")
         lines = {
-            line.text: line.source for line in Memory(at.workspace).blame(ShowBlame("Facts")).lines
+            line.text: line.made.source
+            for line in Memory(at.workspace).blame(ShowBlame("Facts")).lines
         }
         assert lines[f"- {GUESS}"] is Source.AUTO
 

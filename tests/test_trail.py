@@ -307,7 +307,7 @@ class TestLogs:
         assert (hit.source, hit.confidence, hit.commit) == (Source.USER_STATED, 0.95, done.commit)
         history = dated.on("2027-01-01").history(ShowHistory(str(stated.added[0])))
         assert isinstance(history, FactHistory)
-        assert [(link.source, link.confidence) for link in history.chain] == [
+        assert [(link.made.source, link.made.confidence) for link in history.chain] == [
             (hit.source, hit.confidence)
         ]
 

@@ -49,7 +49,7 @@ def _commit_bomb(desk: Desk, ending: str, levels: int = 8) -> CommitId:
 def _changing(memory: Memory) -> set[str]:
     history = memory.history(ShowHistory("MEMORY.md"))
     assert isinstance(history, SectionHistory)
-    return {each.commit for each in history.revisions}
+    return {each.made.commit for each in history.revisions}
 
 
 @pytest.mark.parametrize("ending", ["md", "txt"])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from datetime import date, datetime
 from enum import StrEnum
 
@@ -11,7 +11,7 @@ from mdmem.model.errors import UsageProblem
 from mdmem.model.reads import SectionView
 from mdmem.model.rules import require_range
 from mdmem.model.wording import field
-from mdmem.startup.records import dataclass
+from mdmem.startup.records import dataclass, replace
 
 _MAX_LISTED = 1_000_000_000
 CURATED, LOGS = "curated", "logs"
@@ -50,6 +50,39 @@ class ChangeKind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class Made:
+    """The author, time and reason of a change by its commit; `op` is None for a plain git commit.
+
+    `claimed_by` and `cites` as in `Origin`; `run` is the digest's.
+    """
+
+    commit: CommitId
+    time: datetime
+    author: str
+    source: Source
+    confidence: float
+    actor: str | None = None
+    session: str | None = None
+    op: str | None = None
+    reason: str | None = None
+    claimed_by: str | None = None
+    proposed_by: str | None = None
+    run: str | None = None
+    proposal: str | None = None
+    cites: tuple[str, ...] = ()
+
+    @property
+    def who(self) -> str:
+        """The actor, or the author where the commit names none."""
+        return self.actor or self.author
+
+    @property
+    def statement(self) -> Made:
+        """The key by which changes are shown as one row."""
+        return replace(self, session=None, cites=())
+
+
+@dataclass(frozen=True, slots=True)
 class ReplacedFact:
     """A fact that another one has replaced, and its place."""
 
@@ -61,31 +94,19 @@ class ReplacedFact:
 
 @dataclass(frozen=True, slots=True)
 class FactChange:
-    """A change to a fact; `replaced` is the fact that it replaced, `op` None for a person's commit.
+    """A change to a fact; `replaced` is the fact that it replaced.
 
     A removed fact has the path, section and line of the last commit that held it.
     """
 
+    made: Made
     kind: ChangeKind
     fact: FactId
     text: str
     path: FilePath
     section: SectionPath
     line: int
-    commit: CommitId
-    time: datetime
-    author: str
-    actor: str | None
-    session: str | None
-    op: str | None
-    source: Source
-    confidence: float
-    claimed_by: str | None
-    reason: str | None
-    run: str | None
-    proposal: str | None
     replaced: ReplacedFact | None = None
-    proposed_by: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,56 +172,20 @@ class ShowBlame:
 
 
 @dataclass(frozen=True, slots=True)
-class MergeView:
-    """The merge that brought in a change a week or more after it was made."""
-
-    commit: CommitId
-    time: datetime
-
-
-@dataclass(frozen=True, slots=True)
 class RevisionView:
-    """One change of a section or a file, by the author's `time`; `op` is None for a plain git
-    commit.
+    """One change of a section or a file; `merged` brought it in a week or more later.
 
     `before` and `text` are the section's; `added` and `removed` the first words of such entries.
-    `claimed_by` and `cites` as in `Origin`; `run` is the digest's.
     """
 
-    commit: CommitId
-    time: datetime
-    author: str
-    actor: str | None
-    op: str | None
-    source: Source
-    confidence: float
-    reason: str | None
+    made: Made
     text: str
     before: str = ""
     path: str = ""
     section: SectionPath = ()
     added: tuple[str, ...] = ()
     removed: tuple[str, ...] = ()
-    claimed_by: str | None = None
-    cites: tuple[str, ...] = ()
-    run: str | None = None
-    merged: MergeView | None = None
-    proposed_by: str | None = None
-
-    @property
-    def statement(self) -> tuple[object, ...]:
-        """The key by which changes are shown as one row."""
-        return (
-            self.commit,
-            self.op,
-            self.actor,
-            self.source,
-            self.confidence,
-            self.reason,
-            self.claimed_by,
-            self.run,
-            self.proposed_by,
-        )
+    merged: Made | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,55 +208,28 @@ class SectionHistory:
     @property
     def cites(self) -> tuple[str, ...]:
         """The lines of sessions that the changes cite, each once."""
-        return _each_once(self.revisions)
-
-
-@dataclass(frozen=True, slots=True)
-class EndView:
-    """The commit that ended a fact or text, or that states it elsewhere."""
-
-    commit: CommitId
-    time: datetime
-    author: str
-    actor: str | None
-    op: str | None
-    reason: str | None
-    source: Source
-    confidence: float
-    claimed_by: str | None = None
-    run: str | None = None
-    proposed_by: str | None = None
+        return _each_once(each.made for each in self.revisions)
 
 
 @dataclass(frozen=True, slots=True)
 class FactLink:
     """One fact of a chain: its period, its last statement, and the commit that added its line.
 
-    `claimed_by` and `cites` as in `Origin`; `run` is the digest's. `also_by` are commits that
-    stated the same on other branches.
+    `merged` brought it in a week or more after its `start`; `also_by` stated the same on other
+    branches.
     """
 
+    made: Made
     id: FactId
     text: str
     start: datetime
     end: datetime | None
-    source: Source
-    confidence: float
-    commit: CommitId
     path: str
     section: SectionPath
     status: Status
-    author: str = ""
-    actor: str | None = None
-    op: str | None = None
-    reason: str | None = None
-    claimed_by: str | None = None
-    cites: tuple[str, ...] = ()
-    run: str | None = None
-    ended_by: EndView | None = None
-    merged: MergeView | None = None
-    also_by: tuple[EndView, ...] = ()
-    proposed_by: str | None = None
+    ended_by: Made | None = None
+    merged: Made | None = None
+    also_by: tuple[Made, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -288,7 +246,7 @@ class FactHistory:
     @property
     def cites(self) -> tuple[str, ...]:
         """The lines of sessions that the chain cites, each once."""
-        return _each_once(self.chain)
+        return _each_once(each.made for each in self.chain)
 
 
 @dataclass(frozen=True, slots=True)
@@ -297,12 +255,7 @@ class BlamedLine:
 
     line: int
     text: str
-    commit: CommitId | None
-    time: datetime | None
-    author: str | None
-    source: Source | None
-    confidence: float | None
-    cites: tuple[str, ...] = ()
+    made: Made | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -318,28 +271,26 @@ class Blame:
     @property
     def cites(self) -> tuple[str, ...]:
         """The lines of sessions that the lines cite, each once."""
-        return _each_once(self.lines)
+        return _each_once(each.made for each in self.lines)
 
 
-def _each_once(views: Sequence[RevisionView | FactLink | BlamedLine]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(cited for view in views for cited in view.cites))
+def _each_once(changes: Iterable[Made | None]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(cited for made in changes if made for cited in made.cites))
 
 
 @dataclass(frozen=True, slots=True)
 class PresenceView:
-    """A period in which a section held a text; `went` is None while it lasts.
+    """A period in which a section held a text; `went_at` is None while it lasts.
 
     `ended_by` removed the text, or ended its fact though the line is still there.
     """
 
     path: str
     section: SectionPath
-    came: CommitId
-    came_at: datetime
-    went: CommitId | None
+    came: Made
     went_at: datetime | None
-    ended_by: EndView | None = None
-    merged: MergeView | None = None
+    ended_by: Made | None = None
+    merged: Made | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -192,7 +192,7 @@ def _pages_of(memory: _CommittedMemory) -> Callable[[str, Any], bool]:
         "fact": {change.fact for change in changes},
         "file": {change.path for change in changes},
         "section": {(change.path, change.section) for change in changes},
-        "commit": {change.commit for change in changes},
+        "commit": {change.made.commit for change in changes},
     }
     return lambda kind, what: (
         what >= first if kind == "day" else what in changed[kind] if kind in changed else True

@@ -12,7 +12,7 @@ from mdmem import secrets
 from mdmem.folder import files, layout
 from mdmem.index.snapshot import INDEX_NAME, SNAPSHOT_NAME
 from mdmem.memory import Memory
-from mdmem.model import FilePath, SectionPath, Source
+from mdmem.model import SectionPath, Source
 from mdmem.model.errors import MdmemError, UsageProblem, failure_json
 from mdmem.model.history import ChangeKind, FactChange
 from mdmem.model.reads import FileRow, ListFiles
@@ -104,18 +104,11 @@ class SourceMark:
 
 @dataclass(frozen=True, slots=True)
 class ChangeRow:
+    change: FactChange
     sign: str
-    kind: str
-    fact: str
     key: str | None
     pieces: tuple[Piece, ...]
     source: SourceMark
-    who: str
-    time: datetime
-    path: FilePath
-    section: SectionPath
-    reason: str | None
-    commit: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,18 +130,11 @@ def change_row(change: FactChange) -> ChangeRow:
     else:
         shown = ((DiffKind.KEPT, new),)
     return ChangeRow(
+        change=change,
         sign=_SIGNS[change.kind],
-        kind=change.kind.value,
-        fact=change.fact,
         key=key,
         pieces=shown,
-        source=source_mark(change.source, change.claimed_by),
-        who=change.actor or change.author,
-        time=change.time,
-        path=change.path,
-        section=change.section,
-        reason=change.reason,
-        commit=change.commit,
+        source=source_mark(change.made.source, change.made.claimed_by),
     )
 
 

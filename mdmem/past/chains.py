@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from datetime import date
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from mdmem.model import CommitId, FactId, FilePath, SectionPath, Source, Status
-from mdmem.model.trail import CLOSING_MARKS, Fate, MarkKind, Occurrence, TrailCommit
+from mdmem.model import FactId, FilePath, SectionPath, Status
+from mdmem.model.trail import CLOSING_MARKS, Entry, Fate, MarkKind, Occurrence, Origin, TrailCommit
 from mdmem.startup.records import dataclass
 
 if TYPE_CHECKING:
@@ -20,26 +19,18 @@ _Key = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class ChainLink:
-    """A period in which a fact was in one place, moves included, with its last words and location.
+    """A period in which a fact was in one place, moves included.
 
-    `commit` brought in `first_line`, the last line; `also` brought it in on other sides. `end` is
+    `entry` and `origin` are those of its last line; `also` brought that in on other sides. `end` is
     None for what is still there. Expiry is not judged here: an expired fact is current.
     """
 
     id: FactId
-    text: str
+    entry: Entry
+    origin: Origin
     start: TrailCommit
     end: TrailCommit | None
-    source: Source
-    confidence: float
-    commit: CommitId
-    path: FilePath
-    section: SectionPath
     status: Status
-    until: date | None = None
-    claimed_by: str | None = None
-    first_line: str = ""
-    cites: tuple[str, ...] = ()
     also: tuple[TrailCommit, ...] = ()
 
 
@@ -175,19 +166,11 @@ class _ChainBuilder:
         last = run.occurrences[-1]
         return ChainLink(
             id=last.entry.fact or FactId(""),
-            text=last.entry.text,
+            entry=last.entry,
+            origin=last.origin,
             start=self._commit(run.occurrences[0].begun),
             end=self._commit(run.ended) if run.ended is not None else None,
-            source=last.origin.source,
-            confidence=last.origin.confidence,
-            commit=last.origin.commit,
-            path=last.entry.path,
-            section=last.entry.section,
             status=run.status,
-            until=last.entry.until,
-            claimed_by=last.origin.claimed_by,
-            first_line=last.entry.first_line,
-            cites=last.origin.cites,
             also=self._other_origins(run),
         )
 

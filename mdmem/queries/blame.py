@@ -215,18 +215,10 @@ def _lines_of_section(
     for number, line in enumerate(
         differences.blame_lines(revisions, past.trail.order, text), section.start + 1
     ):
-        trail_commit = past.trail.commit_numbered(line.commit) if line.commit else None
-        commit = statement_of(trail_commit) if trail_commit else None
-        origin = line_origin(commit, line.text) if commit else None
-        if origin and (live_origin := origins.get((section.path, line.text.strip()))):
-            origin = restated(origin, live_origin)
-        yield BlamedLine(
-            line=number,
-            text=line.text,
-            commit=origin.commit if origin else None,
-            time=past.time_of(trail_commit.number) if trail_commit else None,
-            author=commit.author if commit else None,
-            source=origin.source if origin else None,
-            confidence=origin.confidence if origin else None,
-            cites=origin.cites if origin else (),
-        )
+        commit, made = past.trail.commit_numbered(line.commit) if line.commit else None, None
+        if commit:
+            origin = line_origin(statement_of(commit), line.text)
+            if live_origin := origins.get((section.path, line.text.strip())):
+                origin = restated(origin, live_origin)
+            made = past.made(commit, origin=origin)
+        yield BlamedLine(number, line.text, made)

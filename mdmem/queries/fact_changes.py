@@ -19,17 +19,16 @@ from mdmem.model.history import (
     ChangeKind,
     ChangeList,
     FactChange,
+    Made,
     ReplacedFact,
     ShowChanges,
 )
 from mdmem.model.rules import fold_actor
 from mdmem.model.trail import CLOSING_MARKS, Entry, Fate, Mark, Occurrence, TrailCommit
 from mdmem.model.wording import verb
-from mdmem.past.messages import ParsedNote
-from mdmem.past.notes import commit_note, line_notes, statement_of
+from mdmem.past.notes import line_notes, statement_of
 from mdmem.past.table import Trail
 from mdmem.queries.past import Past, look_back
-from mdmem.startup import late
 from mdmem.startup.records import replace
 from mdmem.workspace import Say, Workspace
 
@@ -38,7 +37,6 @@ _FEW_COMMITS, _MORE_COMMITS = 2, 4
 """Commits read first, and the factor of older ones where these changed too few facts."""
 _MOST_KEPT = 10_000
 """Commits whose counts are kept, each a kilobyte."""
-_PROPOSAL = late.pattern(r"(?m)^Mdmem-Proposal: (\S+)$")
 
 
 def list_changes(workspace: Workspace, request: ShowChanges, say: Say) -> ChangeList:
@@ -164,10 +162,10 @@ def _number_of(past: Past, reference: str) -> int:
 
 
 def _passes(change: FactChange, actor: str | None, since: date | None, until: date | None) -> bool:
-    day = change.time.date()
+    day, made = change.made.time.date(), change.made
     if (since and day < since) or (until and day > until):
         return False
-    by = [change.actor or change.author, *([change.proposed_by] if change.proposed_by else [])]
+    by = [made.who, *([made.proposed_by] if made.proposed_by else [])]
     return actor is None or fold_actor(actor) in map(fold_actor, by)
 
 
@@ -175,7 +173,7 @@ class _ChangeReader:
     """Reads what commits did to facts; they come with the times at which they count as made."""
 
     def __init__(self, past: Past, moments: Mapping[int, int], request: ShowChanges) -> None:
-        self._workspace, trail = past.workspace, past.trail
+        self._past, self._workspace, trail = past, past.workspace, past.trail
         self._trail = trail
         self._moments = moments
         file = None if request.file is None else normpath(request.file)
@@ -214,7 +212,9 @@ class _ChangeReader:
             yield from self._changes_in(number)
 
     def counts(self, number: int) -> Mapping[Maker, int]:
-        return Counter(Maker(each.actor, each.author) for each in self._changes_in(number))
+        return Counter(
+            Maker(each.made.actor, each.made.author) for each in self._changes_in(number)
+        )
 
     def _changes_in(self, number: int) -> Iterator[FactChange]:
         ended, begun = self._ended.get(number, []), self._begun.get(number, [])
@@ -247,7 +247,7 @@ class _ChangeReader:
         gone = [(each, each.successor) for each in ended if each.fate is not Fate.MOVED]
         gone += [(each, mark.other) for mark, each in marked]
         gone.sort(key=lambda pair: _position(pair[0]))
-        replaced = {successor: each for each, successor in reversed(gone) if successor}
+        replaced = {successor: each.entry for each, successor in reversed(gone) if successor}
         added: list[Occurrence] = []
         for occurrence in sorted(begun, key=_position):
             if moved[occurrence.entry.fact]:
@@ -256,67 +256,25 @@ class _ChangeReader:
                 added.append(occurrence)
         notes = line_notes(statement_of(commit), [each.entry.first_line for each in added])
         for occurrence, note in zip(added, notes, strict=True):
-            fact = occurrence.entry.fact
-            yield self._added(commit, note, occurrence, replaced.get(fact) if fact else None)
+            entry, origin = occurrence.entry, occurrence.origin
+            is_own = origin.commit == commit.commit  # else another commit has confirmed it
+            made = self._past.made(commit, note, origin if is_own else None)
+            yield _fact_change(made, entry, replaced.get(entry.fact) if entry.fact else None)
         facts = {occurrence.entry.fact for occurrence in added}
         for occurrence, successor in gone:
             told = replaced[successor] if successor is not None and successor in facts else None
-            if told is None or told.entry.fact != occurrence.entry.fact:
-                yield self._gone(commit, occurrence, successor)
+            if told is None or told.fact != occurrence.entry.fact:
+                yield self._gone(self._past.made(commit), occurrence.entry, successor)
 
-    def _added(
-        self,
-        commit: TrailCommit,
-        note: ParsedNote,
-        occurrence: Occurrence,
-        replaced: Occurrence | None,
-    ) -> FactChange:
-        change = self._change(commit, note, occurrence.entry, replaced)
-        origin = occurrence.origin
-        if origin.commit != commit.commit:  # another commit has confirmed it
-            return change
-        return replace(
-            change, source=origin.source, confidence=origin.confidence, claimed_by=origin.claimed_by
-        )
-
-    def _gone(
-        self, commit: TrailCommit, occurrence: Occurrence, successor: FactId | None
-    ) -> FactChange:
-        note = commit_note(commit)
+    def _gone(self, made: Made, entry: Entry, successor: FactId | None) -> FactChange:
         if successor is not None and (newest := self._newest_of(successor)) is not None:
-            return self._change(commit, note, newest.entry, occurrence)
-        return replace(self._change(commit, note, occurrence.entry, None), kind=ChangeKind.REMOVED)
+            return _fact_change(made, newest.entry, entry)
+        return replace(_fact_change(made, entry, None), kind=ChangeKind.REMOVED)
 
     def _newest_of(self, fact: FactId) -> Occurrence | None:
         told = [each for each in self._trail.occurrences_of(fact) if each.fate is not Fate.JOINED]
         ranks = self._trail.ranks({each.begun for each in told})
         return max(told, key=lambda each: ranks[each.begun], default=None)
-
-    def _change(
-        self, commit: TrailCommit, note: ParsedNote, entry: Entry, replaced: Occurrence | None
-    ) -> FactChange:
-        return FactChange(
-            kind=ChangeKind.REPLACED if replaced else ChangeKind.ADDED,
-            fact=entry.fact or FactId(""),
-            text=entry.text,
-            path=entry.path,
-            section=entry.section,
-            line=entry.start_line,
-            commit=commit.commit,
-            time=self._workspace.local_time(self._moments[commit.number]),
-            author=commit.author,
-            actor=note.provenance.actor,
-            session=note.provenance.session,
-            op=note.op,
-            source=note.provenance.source,
-            confidence=note.provenance.confidence,
-            claimed_by=note.claimed_by,
-            reason=note.provenance.reason,
-            run=note.run,
-            proposal=_proposal(commit.message),
-            proposed_by=note.proposed_by,
-            replaced=_replaced(replaced) if replaced else None,
-        )
 
 
 def _by_number(occurrences: Iterable[Occurrence], name: str) -> dict[int, list[Occurrence]]:
@@ -330,13 +288,16 @@ def _position(occurrence: Occurrence) -> tuple[FilePath, int]:
     return occurrence.entry.path, occurrence.entry.start_line
 
 
-def _proposal(message: str) -> str | None:
-    match = _PROPOSAL.search(message)
-    return match[1] if match else None
-
-
-def _replaced(occurrence: Occurrence) -> ReplacedFact:
-    entry = occurrence.entry
-    return ReplacedFact(
-        id=entry.fact or FactId(""), text=entry.text, path=entry.path, section=entry.section
+def _fact_change(made: Made, entry: Entry, old: Entry | None) -> FactChange:
+    return FactChange(
+        made=made,
+        kind=ChangeKind.REPLACED if old else ChangeKind.ADDED,
+        fact=entry.fact or FactId(""),
+        text=entry.text,
+        path=entry.path,
+        section=entry.section,
+        line=entry.start_line,
+        replaced=ReplacedFact(old.fact or FactId(""), old.text, old.path, old.section)
+        if old
+        else None,
     )

@@ -16,10 +16,8 @@ from mdmem.lookup import lookup
 from mdmem.model import FactId, FilePath, OtherReading, Status
 from mdmem.model.errors import FactProblem, PathProblem, SectionProblem, TextProblem, UsageProblem
 from mdmem.model.history import (
-    EndView,
     FactHistory,
     FactLink,
-    MergeView,
     PresenceView,
     RevisionView,
     SectionHistory,
@@ -45,7 +43,6 @@ _MORE_CHANGES = 4
 """Changes of sections read per commit to be shown; also the factor of further attempts."""
 _FIRST_CHARACTERS = 60
 _MOST_KEPT = 20
-_WEEK_SECONDS = 7 * 24 * 60 * 60
 
 
 def show_history(
@@ -297,7 +294,7 @@ def _file_history(past: Past, path: FilePath | None, request: ShowHistory) -> Se
     )
     views = [_change_view(past, commit, revision, before) for commit, before, revision in changes]
     if request.by_commit:
-        rows = [list(row) for _, row in groupby(views, attrgetter("statement"))]
+        rows = [list(row) for _, row in groupby(views, attrgetter("made.statement"))]
         views, counted = (
             [view for row in rows[: request.limit] for view in row],
             max(counted, len(rows)),
@@ -327,33 +324,17 @@ def _change_view(
         went, came = _entries_of(removed, item_text), _entries_of(added, item_text)
     notes = line_notes(stating, added)
     note = min(notes, key=lambda each: each.provenance.confidence, default=commit_note(commit))
+    cites = tuple(dict.fromkeys(line_cites(stating, added)))
     return RevisionView(
-        commit=commit.commit,
-        time=past.time_of(commit.number),
-        author=commit.author,
-        actor=note.provenance.actor,
-        op=note.op,
-        source=note.provenance.source,
-        confidence=note.provenance.confidence,
-        reason=note.provenance.reason,
+        made=replace(past.made(commit, note), cites=cites),
         text=text,
         before=text_before,
         path=location.path,
         section=location.section,
         added=came,
         removed=went,
-        claimed_by=note.claimed_by,
-        proposed_by=note.proposed_by,
-        cites=tuple(dict.fromkeys(line_cites(stating, added))),
-        run=note.run,
-        merged=_late_merge(past, commit),
+        merged=past.late_merge(commit),
     )
-
-
-def _late_merge(past: Past, commit: TrailCommit) -> MergeView | None:
-    """The merge that brought a commit in a week or more after it was made."""
-    merge = past.trail.merge_of(commit.number, commit.moment + _WEEK_SECONDS - 1)
-    return MergeView(commit=merge.commit, time=past.time_of(merge.number)) if merge else None
 
 
 def _changed_lines(before: str, after: str) -> tuple[list[str], list[str]]:
@@ -419,54 +400,28 @@ def _fact_history(past: Past, fact: FactId, path: FilePath | None, limit: int) -
 
 
 def _with_expiry(link: chains.ChainLink, today: date) -> chains.ChainLink:
-    is_expired = link.status is Status.CURRENT and link.until is not None and link.until < today
+    until = link.entry.until
+    is_expired = link.status is Status.CURRENT and until is not None and until < today
     return replace(link, status=Status.EXPIRED) if is_expired else link
 
 
 def _link_view(past: Past, link: chains.ChainLink) -> FactLink:
-    commit = past.trail.commit_with_id(link.commit)
+    entry, commit = link.entry, past.trail.commit_with_id(link.origin.commit)
     assert commit is not None  # a fact begins with a commit of the trail
-    (note,) = line_notes(statement_of(commit), [link.first_line])
+    (note,) = line_notes(statement_of(commit), [entry.first_line])
     start = past.time_of(link.start.number)
     return FactLink(
+        made=past.made(commit, note, link.origin),
         id=link.id,
-        text=link.text,
+        text=entry.text,
         start=start,
         end=max(start, past.time_of(link.end.number)) if link.end else None,
-        source=link.source,
-        confidence=link.confidence,
-        commit=link.commit,
-        path=link.path,
-        section=link.section,
+        path=entry.path,
+        section=entry.section,
         status=link.status,
-        author=commit.author,
-        actor=note.provenance.actor,
-        op=note.op,
-        reason=note.provenance.reason,
-        claimed_by=link.claimed_by,
-        proposed_by=note.proposed_by,
-        cites=link.cites,
-        run=note.run,
-        ended_by=_end_view(past, link.end) if link.end else None,
-        merged=_late_merge(past, link.start),
-        also_by=tuple(_end_view(past, each) for each in link.also),
-    )
-
-
-def _end_view(past: Past, commit: TrailCommit) -> EndView:
-    note = commit_note(commit)
-    return EndView(
-        commit=commit.commit,
-        time=past.time_of(commit.number),
-        author=commit.author,
-        actor=note.provenance.actor,
-        op=note.op,
-        reason=note.provenance.reason,
-        source=note.provenance.source,
-        confidence=note.provenance.confidence,
-        claimed_by=note.claimed_by,
-        run=note.run,
-        proposed_by=note.proposed_by,
+        ended_by=past.made(link.end) if link.end else None,
+        merged=past.late_merge(link.start),
+        also_by=tuple(map(past.made, link.also)),
     )
 
 
@@ -529,12 +484,10 @@ def _presence_view(past: Past, presence: differences.TextPresence, text: str) ->
     return PresenceView(
         path=presence.path,
         section=presence.section,
-        came=came.commit,
-        came_at=(came_at := past.time_of(came.number)),
-        went=went.commit if went else None,
-        went_at=max(came_at, past.time_of(went.number)) if went else None,
-        ended_by=_end_view(past, end) if end else None,
-        merged=_late_merge(past, came),
+        came=(begun := past.made(came)),
+        went_at=max(begun.time, past.time_of(went.number)) if went else None,
+        ended_by=past.made(end) if end else None,
+        merged=past.late_merge(came),
     )
 
 

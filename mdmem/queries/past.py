@@ -7,11 +7,19 @@ from contextlib import contextmanager
 from datetime import datetime
 
 from mdmem.lookup import dates
+from mdmem.model.history import Made
+from mdmem.model.trail import Origin, TrailCommit
 from mdmem.model.wording import field
 from mdmem.past import fresh_trail
+from mdmem.past.messages import ParsedNote
+from mdmem.past.notes import commit_note
 from mdmem.past.table import Moments, Trail
+from mdmem.startup import late
 from mdmem.startup.records import dataclass
 from mdmem.workspace import Say, Workspace
+
+_WEEK_SECONDS = 7 * 24 * 60 * 60
+_PROPOSAL = late.pattern(r"(?m)^Mdmem-Proposal: (\S+)$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +34,35 @@ class Past:
     def time_of(self, number: int) -> datetime:
         """The time of a commit in the user's zone."""
         return self.workspace.local_time(self.moments.of(number))
+
+    def made(
+        self, commit: TrailCommit, note: ParsedNote | None = None, origin: Origin | None = None
+    ) -> Made:
+        """The author, time and reason of a change; `origin` says more of a line than its note."""
+        note = note or commit_note(commit)
+        stated = origin or note.provenance
+        proposal = _PROPOSAL.search(commit.message)
+        return Made(
+            commit=commit.commit,
+            time=self.time_of(commit.number),
+            author=commit.author,
+            source=stated.source,
+            confidence=stated.confidence,
+            actor=note.provenance.actor,
+            session=note.provenance.session,
+            op=note.op,
+            reason=note.provenance.reason,
+            claimed_by=(origin or note).claimed_by,
+            proposed_by=note.proposed_by,
+            run=note.run,
+            proposal=proposal[1] if proposal else None,
+            cites=origin.cites if origin else (),
+        )
+
+    def late_merge(self, commit: TrailCommit) -> Made | None:
+        """The merge that brought a commit in a week or more after it was made."""
+        merge = self.trail.merge_of(commit.number, commit.moment + _WEEK_SECONDS - 1)
+        return self.made(merge) if merge else None
 
     def limit_notes(self, count: int, limit: int) -> tuple[str, ...]:
         """The notes, with one for changes that are not shown."""

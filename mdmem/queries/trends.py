@@ -166,7 +166,9 @@ class _TrendReader:
         )
 
     def _counts(self, changes: Iterable[FactChange]) -> Counter[tuple[int, Maker]]:
-        return Counter((self._index(each), Maker(each.actor, each.author)) for each in changes)
+        return Counter(
+            (self._index(each), Maker(each.made.actor, each.made.author)) for each in changes
+        )
 
     def _by_day(self, counts: Mapping[tuple[int, Maker], int]) -> tuple[Counter[int], Counter[int]]:
         """The changes of people and of agents on each day."""
@@ -190,7 +192,7 @@ class _TrendReader:
         return tuple(sorted(writers, key=lambda writer: (-writer.count, writer.name)))
 
     def _index(self, change: FactChange) -> int:
-        return min(change.time.date().toordinal() - self._first, len(self._days) - 1)
+        return min(change.made.time.date().toordinal() - self._first, len(self._days) - 1)
 
     def _index_of(self, moment: int) -> int:
         """The place of a time among the days; below 0 before them."""

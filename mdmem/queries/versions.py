@@ -186,14 +186,15 @@ class _ChainFinder:
 
     def _rows(self, chain: Iterable[ChainLink]) -> Callable[[ChainLink], IndexRow | None]:
         numbers = {
-            fact_number(link.path, link.section, link.id): fact_label(link.id) for link in chain
+            fact_number(link.entry.path, link.entry.section, link.id): fact_label(link.id)
+            for link in chain
         }
         by_number: dict[int, list[IndexRow]] = {}
         for row in self._index.occurrences(numbers, self._request.filter, self._request.today):
             by_number.setdefault(statement_number(row.entry), []).append(row)
 
         def nearest(link: ChainLink) -> IndexRow | None:
-            rows = by_number.get(fact_number(link.path, link.section, link.id), ())
+            rows = by_number.get(fact_number(link.entry.path, link.entry.section, link.id), ())
             return min(
                 rows,
                 key=lambda row: abs((row.lifetime.begun or 0) - link.start.number),
@@ -203,7 +204,8 @@ class _ChainFinder:
         return nearest
 
     def _first_day(self, link: ChainLink) -> date:
-        return layout.day_of(link.path, self._workspace.daily) or self._local_day(link.start.number)
+        day = layout.day_of(link.entry.path, self._workspace.daily)
+        return day or self._local_day(link.start.number)
 
     def _local_day(self, number: int) -> date:
         return self._workspace.local_time(self._moments.of(number)).date()

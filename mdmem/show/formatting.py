@@ -11,7 +11,7 @@ from mdmem.model.wording import number_of
 from mdmem.text.addresses import join_path
 
 if TYPE_CHECKING:
-    from mdmem.model.history import ChangeList, EndView, FactChange, FactLink, RevisionView
+    from mdmem.model.history import ChangeList, Made
     from mdmem.model.reads import UnreadableProposal, Waiting
     from mdmem.model.searches import BuildProgress, FactList, Hit, SearchResult
 
@@ -102,7 +102,7 @@ def _operation(op: str) -> str:
     return Op.FORGET if op == Op.RETRACT else op
 
 
-def attribution(change: RevisionView | FactLink | FactChange | EndView) -> str:
+def attribution(change: Made) -> str:
     is_default = change.op is not None and (change.source, change.confidence) == (
         Source.INFERRED,
         Source.INFERRED.confidence,

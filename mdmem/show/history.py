@@ -19,7 +19,7 @@ from mdmem.model.history import (
     FactChange,
     FactHistory,
     FactLink,
-    MergeView,
+    Made,
     PresenceView,
     RevisionView,
     SectionHistory,
@@ -55,7 +55,7 @@ def changes_text(changes: Sequence[FactChange], colour: bool) -> str:
 
 
 def _lines_by_day(changes: Sequence[FactChange], colour: bool) -> Iterator[str]:
-    for day, of_day in groupby(changes, lambda change: change.time.date()):
+    for day, of_day in groupby(changes, lambda change: change.made.time.date()):
         yield f"{day}"
         for change in of_day:
             yield from _change_lines(change, colour)
@@ -64,17 +64,17 @@ def _lines_by_day(changes: Sequence[FactChange], colour: bool) -> Iterator[str]:
 def _change_lines(change: FactChange, colour: bool) -> Iterator[str]:
     before = f"{_words(change.replaced.text)}  ->  " if change.replaced else ""
     yield one_line(
-        f"  {change.time:%H:%M}  {_change_name(change):<{_KIND_WIDTH}}"
+        f"  {change.made.time:%H:%M}  {_change_name(change):<{_KIND_WIDTH}}"
         f"  {before}{_words(change.text)}  [{change.fact}]"
     )
     yield dim(
-        one_line(f"{_MARGIN}{attribution(change)}  {location(change.path, change.section)}"),
+        one_line(f"{_MARGIN}{attribution(change.made)}  {location(change.path, change.section)}"),
         colour,
     )
 
 
 def _change_name(change: FactChange) -> str:
-    return _FORGOTTEN if change.op == Op.RETRACT else change.kind
+    return _FORGOTTEN if change.made.op == Op.RETRACT else change.kind
 
 
 def _words(text: str) -> str:
@@ -122,13 +122,17 @@ def history_text(history: SectionHistory | FactHistory, words: bool, colour: boo
 
 
 def _commit_lines(history: SectionHistory) -> Iterator[str]:
-    for _, revisions in groupby(history.revisions, attrgetter("statement")):
+    for _, revisions in groupby(history.revisions, attrgetter("made.statement")):
         changes = tuple(revisions)
-        cites = tuple(dict.fromkeys(cited for change in changes for cited in change.cites))
-        merged = _merged(changes[0].time, changes[0].merged)
-        line = f"{changes[0].time:{_MINUTE}}  {attribution(changes[0])}{merged and f', {merged}'}"
-        line = f"{line}{_locations(changes, history)}{_first_words(changes)}"
+        cites = tuple(dict.fromkeys(cited for change in changes for cited in change.made.cites))
+        line = f"{_attributed(changes[0])}{_locations(changes, history)}{_first_words(changes)}"
         yield one_line(f"{line}{_cites_suffix(cites, history)}")
+
+
+def _attributed(revision: RevisionView) -> str:
+    made = revision.made
+    merged = _merged(made.time, revision.merged)
+    return f"{made.time:{_MINUTE}}  {attribution(made)}{merged and f', {merged}'}"
 
 
 def _locations(revisions: Sequence[RevisionView], history: SectionHistory) -> str:
@@ -165,12 +169,8 @@ def _first_words(revisions: Sequence[RevisionView]) -> str:
 
 
 def _revision_lines(revision: RevisionView, history: SectionHistory, colour: bool) -> Iterator[str]:
-    merged = _merged(revision.time, revision.merged)
-    line = (
-        f"{revision.time:{_MINUTE}} "
-        f" {attribution(revision)}{merged and f', {merged}'}{_locations((revision,), history)}"
-    )
-    yield dim(one_line(f"{line}{_cites_suffix(revision.cites, history)}"), colour)
+    line = f"{_attributed(revision)}{_locations((revision,), history)}"
+    yield dim(one_line(f"{line}{_cites_suffix(revision.made.cites, history)}"), colour)
     yield from _changed_lines(revision.before, revision.text, colour)
     yield ""
 
@@ -186,7 +186,7 @@ def _with_tabs(text: str) -> str:
 # The history of a fact.
 
 
-def _merged(said: datetime, merge: MergeView | None) -> str:
+def _merged(said: datetime, merge: Made | None) -> str:
     return (
         f"said {said:%Y-%m-%d}, merged {merge.time:%Y-%m-%d} ({short_id(merge.commit)})"
         if merge
@@ -214,8 +214,8 @@ def _chain_lines(history: FactHistory, words: bool, colour: bool) -> Iterator[st
         )
         yield dim(
             one_line(
-                f"{_INDENT}{attribution(link)} "
-                f" {location(link.path, link.section)}{_cites_suffix(link.cites, history)}"
+                f"{_INDENT}{attribution(link.made)} "
+                f" {location(link.path, link.section)}{_cites_suffix(link.made.cites, history)}"
             ),
             colour,
         )
@@ -227,7 +227,7 @@ def _chain_lines(history: FactHistory, words: bool, colour: bool) -> Iterator[st
         if link.merged is not None:
             yield dim(one_line(f"{_INDENT}{_merged(link.start, link.merged)}"), colour)
         if link.ended_by is not None and not any(
-            each.commit == link.ended_by.commit for each in history.chain
+            each.made.commit == link.ended_by.commit for each in history.chain
         ):
             yield dim(
                 one_line(f"{_INDENT}{_ended(link)} by {attribution(link.ended_by)}"),
@@ -279,19 +279,20 @@ def _marked(piece: DiffKind, text: str, colour: bool) -> str:
 
 
 def blame_text(blame: Blame, colour: bool) -> str:
-    width = max((len(line.source or "") for line in blame.lines), default=0)
+    width = max((len(line.made.source) for line in blame.lines if line.made), default=0)
     return "\n".join(_blamed_line(line, blame, width, colour) for line in blame.lines)
 
 
 def _blamed_line(line: BlamedLine, blame: Blame, width: int, colour: bool) -> str:
-    cites = dim(one_line(_cites_suffix(line.cites, blame)), colour) if line.cites else ""
+    cited = line.made.cites if line.made else ()
+    cites = dim(one_line(_cites_suffix(cited, blame)), colour) if cited else ""
     return f"{dim(_origin_columns(line, width), colour)}  {_with_tabs(line.text)}{cites}".rstrip()
 
 
 def _origin_columns(line: BlamedLine, width: int) -> str:
-    if line.commit is None or line.time is None:
+    if line.made is None:
         return "uncommitted".ljust(len("0123456789 2026-03-05 ") + width)
-    return f"{short_id(line.commit)} {line.time:%Y-%m-%d} {line.source or '':<{width}}"
+    return f"{short_id(line.made.commit)} {line.made.time:%Y-%m-%d} {line.made.source:<{width}}"
 
 
 def presences_text(history: TextHistory) -> str:
@@ -300,12 +301,12 @@ def presences_text(history: TextHistory) -> str:
 
 def _presence_text(stay: PresenceView) -> str:
     came = (
-        _merged(stay.came_at, stay.merged)
-        or f"added {stay.came_at:%Y-%m-%d} ({short_id(stay.came)})"
+        _merged(stay.came.time, stay.merged)
+        or f"added {stay.came.time:%Y-%m-%d} ({short_id(stay.came.commit)})"
     )
     end = "still there"
     if stay.ended_by is not None:
-        end = "removed" if stay.went else "still there, but not current since"
+        end = "removed" if stay.went_at else "still there, but not current since"
         reason = f', "{stay.ended_by.reason}"' if stay.ended_by.reason else ""
         end = (
             f"{end} {stay.went_at or stay.ended_by.time:%Y-%m-%d}"

@@ -24,8 +24,8 @@ _HIT = (
     " proposed? like? explain=explanation!"
 )
 _PART = (
-    "part=name path section op old new source=origin.source confidence=origin.confidence"
-    " reason=origin.reason cites=origin.cites state standing"
+    "part=name path section op old new origin.source origin.confidence origin.reason origin.cites"
+    " state standing"
 )
 FIELDS: Mapping[str, str] = {
     # reading
@@ -43,26 +43,32 @@ FIELDS: Mapping[str, str] = {
     # looking back
     "ChangeList": "changes since! until!",
     "FactChange": (
-        "change=kind fact text replaced path section line commit time author actor session op"
-        " source confidence claimed_by reason run proposal proposed_by?"
+        "change=kind fact text replaced path section line made.commit made.time made.author"
+        " made.actor made.session made.op made.source made.confidence made.claimed_by made.reason"
+        " made.run made.proposal made.proposed_by?"
     ),
     "ReplacedFact": "fact=id text path section",
     "SectionHistory": "path section revisions also? gone?",
     "RevisionView": (
-        "commit time author actor op source confidence reason diff text claimed_by path section"
-        " cites run merged proposed_by?"
+        "made.commit made.time made.author made.actor made.op made.source made.confidence"
+        " made.reason diff text made.claimed_by path section made.cites made.run merged"
+        " made.proposed_by?"
     ),
-    "MergeView": "commit time",
+    "RevisionView.merged": "commit time",
     "FactHistory": "fact status chain also? gone?",
     "FactLink": (
-        "id text from=start to=end source confidence commit path section status author actor op"
-        " reason claimed_by cites run ended_by merged also_by proposed_by?"
+        "id text from=start to=end made.source made.confidence made.commit path section status"
+        " made.author made.actor made.op made.reason made.claimed_by made.cites made.run ended_by"
+        " merged also_by made.proposed_by?"
     ),
-    "EndView": "commit time author actor op reason source confidence proposed_by?",
+    "FactLink.merged": "commit time",
+    "Made": "commit time author actor op reason source confidence proposed_by?",
     "Blame": "path section lines gone?",
-    "BlamedLine": "line text commit time author source confidence cites",
+    "BlamedLine": "line text *made",
+    "BlamedLine.made": "commit time author source confidence cites",
     "TextHistory": "text stays",
-    "PresenceView": "path section came came_at went went_at ended_by merged",
+    "PresenceView": "path section came=came.commit came_at=came.time went went_at ended_by merged",
+    "PresenceView.merged": "commit time",
     # searching
     "SearchResult": "query as_of commits? commit stale hits vectors! since! until! missing!",
     "Hit": _HIT,
@@ -195,14 +201,14 @@ FIELDS: Mapping[str, str] = {
 }
 """The fields of each class; `CLASS.NAME` has those of the records in a field, where they differ.
 
-A word is `NAME` or `NAME=FIELD`. `?` leaves out an empty value, `!` None; a field after the sign is
-tested in place of the value. `~` rounds to three digits. `*NAME` is replaced by the names of its
-value. A `section` is joined.
+A word is `NAME`, `NAME=FIELD` or `RECORD.NAME`, for `NAME=RECORD.NAME`. `?` leaves out an empty
+value, `!` None; a field after the sign is tested in place of the value. `~` rounds to three digits.
+`*NAME` is replaced by the names of its value. A `section` is joined.
 """
 
 _PLAIN = (str, int, float, type(None))
 _DIGITS = 3
-_WORD = late.pattern(r"(\*?)(\w+)(?:=([\w.]+))?(~?)(?:([?!])(\w*))?")
+_WORD = late.pattern(r"(\*?)(?:(\w+)=)?([\w.]+)(~?)(?:([?!])(\w*))?")
 
 
 def _difference(revision: Any) -> str:
@@ -285,9 +291,12 @@ def _unread(status: Any) -> dict[str, Any]:
     return {"count": status.unread, "oldest": oldest if status.unread else None}
 
 
+_UNCOMMITTED = {**dict.fromkeys(FIELDS["BlamedLine.made"].split()), "cites": ()}
 MADE: Mapping[str, Callable[[Any], Any]] = {
     "SectionView.subsections": lambda view: list(map(join_path, view.subsections)),
     "RevisionView.diff": _difference,
+    "BlamedLine.made": lambda line: line.made or _UNCOMMITTED,
+    "PresenceView.went": lambda stay: stay.ended_by.commit if stay.went_at else None,
     "SearchResult.hits": lambda result: (*result.hits, *result.messages),
     "Hit.about": lambda hit: hit.about or None,
     "MessageHit": _message,
@@ -401,7 +410,7 @@ def _words(kind: str, row: str) -> Sequence[_Word]:
     """
     words: list[_Word] = []
     for star, name, path, tilde, sign, other in map(_parts, FIELDS[row].split()):
-        read = MADE.get(f"{kind}.{name}") or _reader(name, path or name, tilde)
+        read = MADE.get(f"{kind}.{name}") or _reader(name, path, tilde)
         own_row = f"{kind}.{name}" if f"{kind}.{name}" in FIELDS else ""
         words.append((name, read, own_row, sign, attrgetter(other) if other else read, bool(star)))
     return words
@@ -410,7 +419,8 @@ def _words(kind: str, row: str) -> Sequence[_Word]:
 def _parts(word: str) -> Sequence[str]:
     match = _WORD.fullmatch(word)
     assert match is not None, word
-    return match.groups()
+    star, name, path, *signs = match.groups()
+    return star, name or path.rpartition(".")[2], path, *signs
 
 
 def _reader(name: str, path: str, tilde: str) -> _Reader:

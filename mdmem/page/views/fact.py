@@ -9,9 +9,9 @@ from typing import Any
 from markupsafe import Markup
 
 from mdmem import secrets
-from mdmem.model import FactId, FilePath, Op, SectionPath, Status
+from mdmem.model import FactId, Op, Status
 from mdmem.model.errors import TranscriptProblem
-from mdmem.model.history import EndView, FactHistory, FactLink, ShowHistory
+from mdmem.model.history import FactHistory, FactLink, Made, ShowHistory
 from mdmem.model.reads import SectionView, Show
 from mdmem.model.searches import Hit
 from mdmem.model.sessions import ShownMessage, ShowSessions
@@ -30,19 +30,10 @@ _TITLE = 80
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    fact: FactId
-    text: str
+    fact: FactLink
     state: str
-    start: datetime
-    end: datetime | None
     source: SourceMark
-    who: str
-    reason: str | None
-    path: FilePath
-    section: SectionPath
-    commit: str
-    removed_by: EndView | None
-    also_by: tuple[EndView, ...]
+    removed_by: Made | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +51,8 @@ def fact(reader: Reader, query: Query) -> Page:
     assert isinstance(history, FactHistory)
     chain = history.chain[-_MOST_VALUES:]
     values = [_value(link, chain) for link in reversed(chain)]
-    shown = next((value for value in values if value.fact == history.fact), None)
-    text = shown.text if shown else _unsaved_text(reader, history.fact)
+    shown = next((value for value in values if value.fact.id == history.fact), None)
+    text = shown.fact.text if shown else _unsaved_text(reader, history.fact)
     is_current = history.status is Status.CURRENT
     contradicting = _contradicting(reader, history.fact) if is_current else []
     key, value = key_and_value(text)
@@ -93,22 +84,13 @@ def fact(reader: Reader, query: Query) -> Page:
 
 def _value(link: FactLink, chain: Sequence[FactLink]) -> Value:
     end = link.ended_by
-    is_replaced = end is not None and any(each.commit == end.commit for each in chain)
+    is_replaced = end is not None and any(each.made.commit == end.commit for each in chain)
     forgotten = link.status is Status.REMOVED and end and end.op in (Op.FORGET, Op.RETRACT)
     return Value(
-        fact=link.id,
-        text=link.text,
+        fact=link,
         state="forgotten" if forgotten else link.status.value,
-        start=link.start,
-        end=link.end,
-        source=source_mark(link.source, link.claimed_by),
-        who=link.actor or link.author,
-        reason=link.reason,
-        path=FilePath(link.path),
-        section=link.section,
-        commit=link.commit,
+        source=source_mark(link.made.source, link.made.claimed_by),
         removed_by=None if is_replaced else end,
-        also_by=link.also_by,
     )
 
 
@@ -134,7 +116,8 @@ def _contradicting(reader: Reader, fact: FactId) -> list[Hit]:
 
 
 def _chart(values: Sequence[Value], contradicting: Sequence[Hit], now: datetime) -> Markup:
-    starts = [value.start for value in values] + [hit.since for hit in contradicting if hit.since]
+    facts = [value.fact for value in reversed(values)]
+    starts = [fact.start for fact in facts] + [hit.since for hit in contradicting if hit.since]
     first = min(starts)
     length = max((now - first).total_seconds(), 1)
 
@@ -145,11 +128,9 @@ def _chart(values: Sequence[Value], contradicting: Sequence[Hit], now: datetime)
 
     rows = [
         Period(
-            _period_name(value.text, value.start, value.end),
-            share(value.start, 0),
-            share(value.end, 1),
+            _period_name(fact.text, fact.start, fact.end), share(fact.start, 0), share(fact.end, 1)
         )
-        for value in reversed(values)
+        for fact in facts
     ]
     rows += [
         Period(
@@ -177,7 +158,7 @@ def _cut(text: str, key: str | None = None) -> str:
 
 
 def _said(reader: Reader, history: FactHistory) -> list[Said]:
-    cites = dict.fromkeys(cited for link in reversed(history.chain) for cited in link.cites)
+    cites = dict.fromkeys(cited for link in reversed(history.chain) for cited in link.made.cites)
     said = []
     for number, cited in enumerate(cites):
         if cited in history.gone:

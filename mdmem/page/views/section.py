@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 from mdmem.model import FactId, FilePath, SectionPath, Status
 from mdmem.model.errors import PathProblem, SectionProblem
-from mdmem.model.history import RevisionView, SectionHistory, ShowHistory
+from mdmem.model.history import Made, RevisionView, SectionHistory, ShowHistory
 from mdmem.model.reads import SectionView, Show
 from mdmem.model.searches import FactList, Hit, ListFacts
 from mdmem.model.trail import Entry
@@ -66,10 +66,7 @@ class VersionRow:
     """A version of a section: its number (1: the oldest), its author, and its changes."""
 
     number: int
-    time: datetime
-    who: str
-    reason: str | None
-    commit: str
+    made: Made
     lines: tuple[ComparedLine, ...]
     left_out: int
 
@@ -237,10 +234,7 @@ def _version_row(number: int, revision: RevisionView) -> VersionRow:
     changed = [line for line in compared if line.change]
     return VersionRow(
         number=number,
-        time=revision.time,
-        who=revision.actor or revision.author,
-        reason=revision.reason,
-        commit=revision.commit,
+        made=revision.made,
         lines=tuple(changed[:_MOST_CHANGES]),
         left_out=max(0, len(changed) - _MOST_CHANGES),
     )

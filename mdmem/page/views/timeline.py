@@ -120,7 +120,7 @@ def _read_days(
 
 
 def _day_of(change: FactChange) -> date:
-    return change.time.date()
+    return change.made.time.date()
 
 
 def _any_change(reader: Reader, wanted: ShowChanges, last: date) -> bool:
@@ -265,7 +265,7 @@ def commit(reader: Reader, query: Query) -> Page:
     if not COMMIT.fullmatch(name):
         raise HistoryProblem("commit-not-found", f"{name[:80]!r} is not a commit", "")
     listed = reader.memory.changes(ShowChanges(commit=name, limit=_MOST_IN_COMMIT + 1))
-    first = listed.changes[0] if listed.changes else None
+    first = listed.changes[0].made if listed.changes else None
     values: dict[str, Any] = {
         "commit": first.commit if first else name,
         "first": first,

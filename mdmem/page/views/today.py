@@ -102,7 +102,8 @@ def changes_of_day(reader: Reader, day: date, where: str) -> ChangeList:
 
 def changes_of_both(curated: ChangeList, logged: ChangeList) -> ChangeList:
     """The changes of a day, newest first."""
-    changes = sorted((*curated.changes, *logged.changes), key=lambda each: each.time, reverse=True)
+    both = (*curated.changes, *logged.changes)
+    changes = sorted(both, key=lambda each: each.made.time, reverse=True)
     return replace(curated, changes=tuple(changes))
 
 
