@@ -79,7 +79,7 @@ def ask(index: SearchIndex, question: str, limit: int) -> tuple[Hit, ...]:
     """The answer of an index to a question, as a block of a prompt takes it."""
     return tuple(
         match.hit
-        for match in index.search(
+        for match in index.finder.search(
             IndexQuery(question, limit, Filter(valid_on=TODAY), TODAY, spread=False)
         )
     )

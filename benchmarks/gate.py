@@ -53,8 +53,7 @@ def features(index: SearchIndex, prompt: str) -> Features | None:
     nothing is to be decided.
     """
     hits = [hit for hit in ask(index, prompt, LOOKED_AT) if not hit.near]
-    assert index._finder is not None
-    lexicon = index._finder.lexicon
+    lexicon = index.finder.lexicon
     words = gate.prompt_words(prompt, lexicon)
     if not hits or not words:
         return None

@@ -125,7 +125,7 @@ def read_set(folder: Path) -> list[Question]:
 
 def search(index: SearchIndex, question: str) -> list[Lines]:
     """The best entries by the ranking as it is."""
-    matches = index.search(IndexQuery(question, DEPTH, Filter(valid_on=TODAY), TODAY))
+    matches = index.finder.search(IndexQuery(question, DEPTH, Filter(valid_on=TODAY), TODAY))
     return [(match.hit.path, match.hit.start_line, match.hit.end_line) for match in matches]
 
 

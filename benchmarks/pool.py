@@ -105,7 +105,7 @@ def index_of_all(files: dict[str, dict[str, str]]) -> SearchIndex:
 
 def search(index: SearchIndex, question: Question) -> Sequence[Match]:
     """The first matches of an index."""
-    return index.search(IndexQuery(question.text, LIMIT, Filter(valid_on=TODAY), TODAY))
+    return index.finder.search(IndexQuery(question.text, LIMIT, Filter(valid_on=TODAY), TODAY))
 
 
 def by_own_counts(own: dict[str, SearchIndex], question: Question) -> list[tuple[Match, str]]:

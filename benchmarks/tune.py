@@ -129,7 +129,7 @@ class Bench:
             setattr(ranking, name, value)
         ranking._cue_worth.cache_clear()
         for index in self.indexes.values():
-            index._finder.lexicon.drop_relatives()
+            index.finder.lexicon.drop_relatives()
         return [(question["conversation"], self.ask(question)) for question in self.questions]
 
     def ask(self, question: dict[str, str]) -> list[float]:

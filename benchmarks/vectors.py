@@ -83,7 +83,7 @@ def measure(index: SearchIndex, questions: Sequence[Question], source: VectorSou
                     today=TODAY,
                     meaning=meaning if asked else None,
                 )
-                hits = [match.hit for match in index.search(query)]
+                hits = [match.hit for match in index.finder.search(query)]
                 lines = [(hit.path, hit.start_line, hit.end_line) for hit in hits]
                 like = sum(hit.like for hit in hits[:FIRST]) / FIRST
                 rows[mode].append((*question.measures(lines), meaning.sent, like))

@@ -40,7 +40,7 @@ def desk(world: World, repository: Path) -> Desk:
 
 
 def rebuild(desk: Desk, full: bool) -> int:
-    return catching_up.rebuild_index(desk.workspace, full, lambda _: None).index.count
+    return catching_up.rebuild_index(desk.workspace, full, lambda _: None).index.finder.count
 
 
 def examine(

@@ -79,8 +79,8 @@ def same_as_anew(at: Desk) -> tuple[Hit, ...]:
     assert not caught_up.stale
     assert caught_up.notes == ()
     assert caught_up.commit == anew.commit
-    entries = caught_up.index.entries(Filter())
-    assert entries == anew.index.entries(Filter())
+    entries = caught_up.index.finder.entries(Filter())
+    assert entries == anew.index.finder.entries(Filter())
     assert {
         path: (seen.skipped, seen.uncommitted) for path, seen in caught_up.index.seen.files.items()
     } == {path: (seen.skipped, seen.uncommitted) for path, seen in anew.index.seen.files.items()}
@@ -583,7 +583,7 @@ class TestLooks:
             catching_up.fresh_index(at.workspace, say)
 
         while_waiting(monkeypatch, by_another)
-        entries = catching_up.fresh_index(at.workspace, say).index.entries(Filter())
+        entries = catching_up.fresh_index(at.workspace, say).index.finder.entries(Filter())
         assert {entry.path for entry in entries} == {
             "MEMORY.md",
             "memory/new.md",
@@ -598,7 +598,7 @@ class TestLooks:
         while_waiting(monkeypatch, place.unlink)
         assert {
             entry.path
-            for entry in catching_up.fresh_index(at.workspace, say).index.entries(Filter())
+            for entry in catching_up.fresh_index(at.workspace, say).index.finder.entries(Filter())
         } == {"MEMORY.md"}
         assert not hits_with(at, "tea")
         catching_up.fresh_index(at.workspace, say)
@@ -731,7 +731,7 @@ def test_a_file_saved_while_the_index_is_made_is_read_again(
     monkeypatch.setattr(catching_up.files, "read", saved_then_read)
     catching_up.rebuild_index(at.workspace, full=True, say=lambda _: None)
     searchable = catching_up.fresh_index(at.workspace, lambda _: None).index
-    assert [(hit.text, hit.uncommitted) for hit in searchable.entries(Filter())] == [
+    assert [(hit.text, hit.uncommitted) for hit in searchable.finder.entries(Filter())] == [
         ("one", False),
         ("two", True),
     ]

@@ -4,7 +4,6 @@ the index, the events.
 
 import contextlib
 import fcntl
-import json
 import sqlite3
 import subprocess
 from collections.abc import Callable
@@ -25,6 +24,7 @@ from mdmem.folder import files, journal
 from mdmem.folder.journal import CommitStep, FileStep, Journal
 from mdmem.health import doctor
 from mdmem.health.doctor import Level, exit_status
+from mdmem.index.snapshot import INDEX_VERSION
 from mdmem.model import FilePath
 from mdmem.model.wording import verb
 from mdmem.past.storage import TRAIL_NAME
@@ -195,8 +195,8 @@ def break_seen(folder: Path) -> None:
 
 
 def break_version(folder: Path) -> None:
-    seen = json.loads((folder / "seen.json").read_text())
-    (folder / "seen.json").write_text(json.dumps(seen | {"version": -1}, separators=(",", ":")))
+    seen = (folder / "seen.json").read_text()
+    (folder / "seen.json").write_text(seen.replace(f"[{INDEX_VERSION},", "[0,"))
 
 
 def break_documents(folder: Path) -> None:

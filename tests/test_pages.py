@@ -28,7 +28,8 @@ def at(world: World, repository: Path) -> Desk:
 def rebuilt_entries(at: Desk, many: int, monkeypatch: pytest.MonkeyPatch) -> tuple[Hit, ...]:
     """All entries of the index, ended ones too, where so many files count as many."""
     monkeypatch.setattr(pages, "_MANY", many)
-    return catching_up.rebuild_index(at.workspace, True, say).index.entries(Filter(history=True))
+    finder = catching_up.rebuild_index(at.workspace, True, say).index.finder
+    return finder.entries(Filter(history=True))
 
 
 def scanned_texts(monkeypatch: pytest.MonkeyPatch) -> list[str]:

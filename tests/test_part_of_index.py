@@ -27,7 +27,7 @@ class Killed(Exception):
 def at(world: World, repository: Path, monkeypatch: pytest.MonkeyPatch) -> Desk:
     monkeypatch.setenv("MDMEM_NOW", NOW)
     monkeypatch.setattr(snapshot, "_LONG_BYTES", 0)
-    monkeypatch.setattr(changed_files, "_PART_DOCUMENTS", 1)
+    monkeypatch.setattr(changed_files, "_PART_DOCUMENTS", 256)
     at = desk(world, repository)
     at.write(
         "memory/2026-03-04.md",
@@ -143,7 +143,7 @@ def test_what_a_killed_build_leaves_is_built_from_nothing(at: Desk):
     with pytest.raises(Killed):
         rebuild(at, kill)
     part, is_whole = catching_up.index_as_is(at.workspace)
-    assert part.count
+    assert part.finder.count
     assert not is_whole
     assert catching_up._opened(at.workspace).seen == EMPTY_SNAPSHOT
     result = Memory(at.workspace).search(Search("lantern", limit=400))
@@ -154,7 +154,7 @@ def test_what_a_killed_build_leaves_is_built_from_nothing(at: Desk):
 
 def test_the_whole_is_that_of_an_index_without_parts(at: Desk, monkeypatch: pytest.MonkeyPatch):
     rebuild(at, lambda: None)
-    in_parts = catching_up.index_as_is(at.workspace)[0].entries(Filter())
+    in_parts = catching_up.index_as_is(at.workspace)[0].finder.entries(Filter())
     monkeypatch.setattr(snapshot, "_LONG_BYTES", 10**9)
     whole = catching_up.rebuild_index(at.workspace, full=True, say=lambda _: None)
-    assert whole.index.entries(Filter()) == in_parts
+    assert whole.index.finder.entries(Filter()) == in_parts

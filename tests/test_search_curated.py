@@ -252,7 +252,7 @@ def test_the_answer_is_among_the_first_three(
 ) -> None:
     texts = [
         match.hit.text
-        for match in index.search(IndexQuery(question, 3, Filter(valid_on=TODAY), TODAY))
+        for match in index.finder.search(IndexQuery(question, 3, Filter(valid_on=TODAY), TODAY))
     ]
     assert any(answer in text for text in texts), texts
 
@@ -299,7 +299,8 @@ def test_initials_and_their_words(question: str, answer: str) -> None:
     )
     index.update((page,), (), EMPTY_SNAPSHOT)
     hits = [
-        match.hit for match in index.search(IndexQuery(question, 3, Filter(valid_on=TODAY), TODAY))
+        each.hit
+        for each in index.finder.search(IndexQuery(question, 3, Filter(valid_on=TODAY), TODAY))
     ]
     assert answer in [hit.text for hit in hits if not hit.near]
 

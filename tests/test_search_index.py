@@ -1,4 +1,3 @@
-import json
 import shutil
 from collections.abc import Iterator
 from dataclasses import replace
@@ -20,7 +19,6 @@ from mdmem.index.snapshot import (
     EMPTY_SNAPSHOT,
     INDEX_VERSION,
     NEVER_INDEXED,
-    FileStamp,
     Snapshot,
     SnapshotFile,
 )
@@ -59,7 +57,7 @@ def file(
 def seen_of(*files: FileEntries, commit: str = "c" * 40) -> Snapshot:
     return Snapshot(
         CommitId(commit),
-        {f.path: SnapshotFile(FileStamp(1, 2, 3, 4), f"{len(f.entries)}", False) for f in files},
+        {f.path: SnapshotFile("1 2 3 4", f"{len(f.entries)}", False) for f in files},
         "settings",
     )
 
@@ -76,7 +74,7 @@ def search(index: SearchIndex, query: str, limit: int = 10, **wanted: Any) -> li
 
 def hits(index: SearchIndex, query: str, limit: int = 10, **wanted: Any) -> tuple[Hit, ...]:
     return tuple(
-        match.hit for match in index.search(IndexQuery(query, limit, Filter(**wanted), TODAY))
+        each.hit for each in index.finder.search(IndexQuery(query, limit, Filter(**wanted), TODAY))
     )
 
 
@@ -318,7 +316,7 @@ def test_a_file_name_that_is_no_unicode_can_be_indexed_replaced_and_taken_out() 
     index.update([replace(odd, entries=(), origins=(), uncommitted=())], (), seen_of(other))
     assert search(index, "tea") == ["black tea"]
     index.update([], [other.path], seen_of())
-    assert index.count == 0
+    assert index.finder.count == 0
 
 
 def test_ties_go_to_the_newer_day_then_path_then_line() -> None:
@@ -457,7 +455,7 @@ ALL = (
     ],
 )
 def test_filters(index: SearchIndex, wanted: Filter, expected: int) -> None:
-    assert len(index.entries(wanted, TODAY)) == expected
+    assert len(index.finder.entries(wanted, TODAY)) == expected
 
 
 def test_a_commits_day_is_the_users() -> None:
@@ -483,26 +481,26 @@ def test_a_filter_is_applied_before_the_best_are_taken() -> None:
 
 
 def test_entries_come_by_path_and_line(index: SearchIndex) -> None:
-    places = [(hit.path, hit.start_line) for hit in index.entries(Filter())]
+    places = [(hit.path, hit.start_line) for hit in index.finder.entries(Filter())]
     assert places == sorted(places)
-    assert index.count == ALL == len(places)
-    assert {hit.score for hit in index.entries(Filter())} == {0.0}
+    assert index.finder.count == ALL == len(places)
+    assert {hit.score for hit in index.finder.entries(Filter())} == {0.0}
 
 
 def test_entries_without_a_day_to_judge_by_are_current(index: SearchIndex) -> None:
-    assert {hit.status for hit in index.entries(Filter())} == {Status.CURRENT}
+    assert {hit.status for hit in index.finder.entries(Filter())} == {Status.CURRENT}
     assert [
-        hit.until for hit in index.entries(Filter(), TODAY) if hit.status is Status.EXPIRED
+        hit.until for hit in index.finder.entries(Filter(), TODAY) if hit.status is Status.EXPIRED
     ] == [date(2025, 1, 31)]
 
 
 def test_a_new_index_is_empty_and_makes_nothing(tmp_path: Path) -> None:
     folder = tmp_path / "index"
     index = SearchIndex.open(folder)
-    assert index.seen is EMPTY_SNAPSHOT
-    assert index.count == 0
+    assert index.seen == EMPTY_SNAPSHOT
+    assert index.finder.count == 0
     assert search(index, "tea") == []
-    assert index.entries(Filter()) == ()
+    assert index.finder.entries(Filter()) == ()
     assert not folder.exists()
 
 
@@ -513,7 +511,7 @@ def test_what_was_indexed_is_there_when_opened_again(tmp_path: Path) -> None:
     assert done == [1, 2]
     again = SearchIndex.open(tmp_path)
     assert again.seen == index.seen == seen_of(MEMORY, DAILY)
-    assert again.entries(Filter()) == index.entries(Filter())
+    assert again.finder.entries(Filter()) == index.finder.entries(Filter())
     assert hits(again, "sailing") == hits(index, "sailing")
     again.update([file("memory/new.md", "- sailing boats\n")], [DAILY.path], seen_of(MEMORY))
     assert search(SearchIndex.open(tmp_path), "sailing") == ["sailing boats"]
@@ -527,9 +525,9 @@ def test_more_entries_than_are_added_at_once(tmp_path: Path) -> None:
     other = file("memory/b.md", "- old other\n")
     index = SearchIndex.open(tmp_path)
     index.update([before, other], (), seen_of(before, other))
-    assert index.count == 601
+    assert index.finder.count == 601
     index.update([after], (), seen_of(after, other))
-    assert [hit.text for hit in SearchIndex.open(tmp_path).entries(Filter())] == [
+    assert [hit.text for hit in SearchIndex.open(tmp_path).finder.entries(Filter())] == [
         *(f"new{number}" for number in range(600)),
         "old other",
     ]
@@ -559,19 +557,16 @@ def _replace(path: Path, old: bytes, new: bytes) -> None:
     path.write_bytes(text.replace(old, new))
 
 
-def _other_version(folder: Path) -> None:
-    seen = json.loads((folder / "seen.json").read_text())
-    (folder / "seen.json").write_text(json.dumps(seen | {"version": 0}, separators=(",", ":")))
-
-
 BREAKAGES = {
     "no seen": lambda folder: (folder / "seen.json").unlink(),
     "half of seen": lambda folder: _truncate(folder / "seen.json"),
     "empty seen": lambda folder: (folder / "seen.json").write_bytes(b""),
     "another's seen": lambda folder: (folder / "seen.json").write_text(
-        f'{{"version": {INDEX_VERSION}, "files": [], "commit": null, "settings": ""}}'
+        f'[{INDEX_VERSION}]\n{{"commit":null,"settings":""}}\n{{}}'
     ),
-    "seen of another version": _other_version,
+    "seen of another version": lambda folder: _replace(
+        folder / "seen.json", b"[%d," % INDEX_VERSION, b"[0,"
+    ),
     "a file of another digest": lambda folder: _replace(folder / "seen.json", b'"2"', b'"3"'),
     "no documents": lambda folder: shutil.rmtree(folder / "documents"),
     "no meta": lambda folder: (folder / "documents" / "meta.json").unlink(),
@@ -586,11 +581,11 @@ def test_a_broken_index_is_thrown_away(tmp_path: Path, name: str) -> None:
     SearchIndex.open(tmp_path).update([MEMORY, DAILY], (), seen_of(MEMORY, DAILY))
     BREAKAGES[name](tmp_path)
     index = SearchIndex.open(tmp_path)
-    assert index.seen is EMPTY_SNAPSHOT
+    assert index.seen == EMPTY_SNAPSHOT
     assert search(index, "tea") == []
     index.update([DAILY], (), seen_of(DAILY))
     assert search(SearchIndex.open(tmp_path), "sailing") == search(index_of(DAILY), "sailing")
-    assert SearchIndex.open(tmp_path).count == len(DAILY.entries)
+    assert SearchIndex.open(tmp_path).finder.count == len(DAILY.entries)
 
 
 def test_damage_met_while_searching_is_told_and_mended(tmp_path: Path) -> None:
@@ -602,7 +597,7 @@ def test_damage_met_while_searching_is_told_and_mended(tmp_path: Path) -> None:
     with pytest.raises(BrokenIndex, match="could not be read"):
         search(index, "tea")
     anew = SearchIndex.create(tmp_path)
-    assert anew.seen is EMPTY_SNAPSHOT
+    assert anew.seen == EMPTY_SNAPSHOT
     anew.update([MEMORY], (), seen_of(MEMORY))
     assert search(SearchIndex.open(tmp_path), "tea")[0] == "drinks green tea"
 
@@ -642,7 +637,7 @@ def test_a_crash_before_the_seen_state_is_written_leaves_the_index_behind(
     }
     # The disk may hold anything by now, the old state too.
     behind.update([first, gone], [added.path], seen_of(first, gone, untouched))
-    assert sorted(hit.text for hit in SearchIndex.open(crashed).entries(Filter())) == [
+    assert sorted(hit.text for hit in SearchIndex.open(crashed).finder.entries(Filter())) == [
         "gone tea",
         "old tea",
         "same tea",
@@ -660,9 +655,9 @@ def test_an_update_that_is_interrupted_changes_nothing(tmp_path: Path) -> None:
         index.update([DAILY], [MEMORY.path], seen_of(DAILY), stop)
     for opened in (index, SearchIndex.open(tmp_path)):
         assert opened.seen == seen_of(MEMORY)
-        assert opened.count == len(MEMORY.entries)
+        assert opened.finder.count == len(MEMORY.entries)
     index.update([DAILY], [MEMORY.path], seen_of(DAILY))
-    assert SearchIndex.open(tmp_path).count == len(DAILY.entries)
+    assert SearchIndex.open(tmp_path).finder.count == len(DAILY.entries)
 
 
 def test_a_second_writer_is_a_storage_problem(tmp_path: Path) -> None:
@@ -680,7 +675,7 @@ def test_a_second_writer_is_a_storage_problem(tmp_path: Path) -> None:
 def test_a_folder_that_cannot_be_made_is_an_os_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x")
     index = SearchIndex.open(tmp_path / "file" / "index")
-    assert index.seen is EMPTY_SNAPSHOT
+    assert index.seen == EMPTY_SNAPSHOT
     with pytest.raises(OSError, match="Not a directory"):
         index.update([MEMORY], (), seen_of(MEMORY))
 
@@ -708,7 +703,7 @@ def test_many_small_updates_leave_a_small_index(tmp_path: Path) -> None:
     fresh.update(files.values(), (), seen_of(*files.values()))
     assert size(tmp_path / "many") <= 2.5 * size(tmp_path / "fresh")
     assert len(list((tmp_path / "many" / "documents").glob("*.store"))) <= 10
-    assert index.entries(Filter()) == fresh.entries(Filter())
+    assert index.finder.entries(Filter()) == fresh.finder.entries(Filter())
 
 
 PATHS = ("MEMORY.md", "memory/a.md", "memory/2025-01-01.md")
@@ -746,7 +741,7 @@ def test_incremental_equals_fresh(steps: list[dict[str, list[str] | None]]) -> N
         index.update(changed, removed, seen_of(*now.values()))
     fresh = index_of(*now.values())
     assert index.seen == fresh.seen
-    assert index.entries(Filter()) == fresh.entries(Filter())
+    assert index.finder.entries(Filter()) == fresh.finder.entries(Filter())
     for query in ("tea", "key fact", "喝茶", "work"):
         ranges = {(hit.path, hit.start_line) for hit in hits(index, query)}
         assert ranges == {(hit.path, hit.start_line) for hit in hits(fresh, query)}

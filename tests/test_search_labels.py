@@ -73,7 +73,7 @@ def index_of(*entries: Entry) -> SearchIndex:
 def test_a_path_its_folder_and_its_name_match_as_a_whole(name: str):
     index = index_of(*(entry(f"memory/{each}/{each}.md") for each in SPACED))
     for wanted in (f"memory/{name}/{name}.md", f"memory/{name}", f"{name}.md"):
-        assert [hit.path for hit in index.entries(Filter(file=wanted))] == [
+        assert [hit.path for hit in index.finder.entries(Filter(file=wanted))] == [
             f"memory/{name}/{name}.md"
         ]
 
@@ -86,15 +86,15 @@ def test_so_do_tags_and_kinds(name: str):
             for number, each in enumerate(SPACED)
         )
     )
-    assert [hit.text for hit in index.entries(Filter(kind=name))] == [name]
-    assert [hit.text for hit in index.entries(Filter(tags=(name,)))] == [name]
+    assert [hit.text for hit in index.finder.entries(Filter(kind=name))] == [name]
+    assert [hit.text for hit in index.finder.entries(Filter(tags=(name,)))] == [name]
 
 
 @pytest.mark.parametrize("name", SPACED)
 def test_a_file_that_is_replaced_leaves_those_of_like_names_alone(name: str):
     index = index_of(*(entry(f"memory/{each}.md") for each in SPACED))
     index.update((), {f"memory/{name}.md"}, EMPTY_SNAPSHOT)
-    left = sorted(hit.path for hit in index.entries(Filter(), date(2026, 1, 1)))
+    left = sorted(hit.path for hit in index.finder.entries(Filter(), date(2026, 1, 1)))
     assert left == sorted(f"memory/{each}.md" for each in SPACED if each != name)
 
 

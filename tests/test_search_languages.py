@@ -50,7 +50,7 @@ def index_of(language: str | None, *lines: str) -> SearchIndex:
 def search(index: SearchIndex, question: str) -> list[str]:
     return [
         match.hit.text
-        for match in index.search(IndexQuery(question, 5, Filter(valid_on=TODAY), TODAY))
+        for match in index.finder.search(IndexQuery(question, 5, Filter(valid_on=TODAY), TODAY))
     ]
 
 

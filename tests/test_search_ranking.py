@@ -41,7 +41,8 @@ def search(
     half_life: float | None = None,
 ) -> tuple[Match, ...]:
     decay = ranking.Decay(half_life, TODAY.toordinal()) if half_life else None
-    return index.search(IndexQuery(question, limit, Filter(valid_on=TODAY), TODAY, explain, decay))
+    valid = Filter(valid_on=TODAY)
+    return index.finder.search(IndexQuery(question, limit, valid, TODAY, explain, decay))
 
 
 def texts(index: SearchIndex, question: str) -> list[str]:
@@ -281,7 +282,8 @@ def test_hits_beside_each_other_do_not_crowd_out_other_places() -> None:
 def test_hits_beside_each_other_count_in_full_for_a_block_and_in_the_past() -> None:
     index = index_of(topic="# Harbour\n\n- cups of tea\n- tea\n- tea is drunk\n")
     for wanted, spread in ((Filter(valid_on=TODAY), False), (Filter(history=True), True)):
-        matches = index.search(IndexQuery("tea", 5, wanted, TODAY, explain=True, spread=spread))
+        request = IndexQuery("tea", 5, wanted, TODAY, explain=True, spread=spread)
+        matches = index.finder.search(request)
         assert [factor(match, "beside") for match in matches] == [1, 1, 1]
 
 
@@ -423,7 +425,7 @@ def test_only_what_stands_somewhere_is_looked_for() -> None:
         topic="# Harbour\n\n- a boat\n- the sail\n", on_2025_05_01="- is the sail torn?\n- no\n"
     )
     asked = query.clauses(
-        "Where are boats and sails in a harbour of xyzzy or qwerty?", index._finder.lexicon
+        "Where are boats and sails in a harbour of xyzzy or qwerty?", index.finder.lexicon
     )
     assert {(name, term) for name, term, *_ in asked} == {
         *((name, stem(word)) for name in ("text", "around", "asked") for word in ("boat", "sail")),

@@ -31,11 +31,11 @@ def index_of(**files: str) -> SearchIndex:
 
 
 def facts(**files: str) -> tuple[Hit, ...]:
-    return index_of(**files).entries(Filter(facts_only=True), TODAY)
+    return index_of(**files).finder.entries(Filter(facts_only=True), TODAY)
 
 
 def tags(**files: str) -> tuple[TagCount, ...]:
-    return index_of(**files).tags(Filter(facts_only=True), TODAY)
+    return index_of(**files).finder.tags(Filter(facts_only=True), TODAY)
 
 
 def test_most_used_first_then_by_name() -> None:

@@ -120,7 +120,9 @@ def search(
 ) -> tuple[Match, ...]:
     if isinstance(wanted.get("as_of"), int):
         wanted["as_of"] = upto(wanted["as_of"])
-    return index.search(IndexQuery(query, limit, Filter(**({"valid_on": TODAY} | wanted)), TODAY))
+    return index.finder.search(
+        IndexQuery(query, limit, Filter(**({"valid_on": TODAY} | wanted)), TODAY)
+    )
 
 
 def statuses(index: SearchIndex, **wanted: object) -> dict[str, Status]:
@@ -201,7 +203,7 @@ def test_what_a_mark_ended_is_skipped_though_it_stands_in_its_log() -> None:
     retracted = row("tea at ten", Lifetime(1, 3, Status.REMOVED), path=log, line=4)
     index = index_of(marked, retracted)
     assert statuses(index) == {}
-    assert index.count == 0
+    assert index.finder.count == 0
     assert statuses(index, history=True) == {
         "tea at Stripe": Status.SUPERSEDED,
         "tea at ten": Status.REMOVED,
@@ -325,7 +327,7 @@ def test_the_past_is_kept_on_disk(tmp_path: Path) -> None:
     again = SearchIndex.open(tmp_path)
     assert search(again, history=True) == search(index, history=True)
     assert {match.row for match in search(again, history=True)} == {STRIPE, LINEAR}
-    assert (again.count, again.seen.commit) == (1, HEAD)
+    assert (again.finder.count, again.seen.commit) == (1, HEAD)
 
 
 def test_a_commit_whose_rows_cannot_be_made_leaves_the_index_as_it_was() -> None:
@@ -444,20 +446,20 @@ def test_what_is_found_is_what_a_plain_filter_gives(rows: list[IndexRow], number
         assert [match.hit.status for match in texts] == [
             Status.CURRENT if "as_of" in wanted else status_of(match.row) for match in texts
         ]
-        listed = index.entries(Filter(valid_on=TODAY, **wanted))
+        listed = index.finder.entries(Filter(valid_on=TODAY, **wanted))
         lines = [
             (each.entry.path, each.entry.start_line)
             for each in (expected if wanted else current(rows))
         ]
         assert [(hit.path, hit.start_line) for hit in listed] == sorted(lines)
-        found, total = index.newest(Filter(valid_on=TODAY, **wanted), TODAY)
+        found, total = index.finder.newest(Filter(valid_on=TODAY, **wanted), TODAY)
         newest = [match.hit for match in found]
         assert (sorted(newest, key=repr), total) == (sorted(listed, key=repr), len(listed))
         assert [hit.since is not None for hit in newest if not hit.day] == sorted(
             hit.since is not None for hit in newest if not hit.day
         )
         for limit in (1, 3):
-            assert index.newest(Filter(valid_on=TODAY, **wanted), TODAY, limit) == (
+            assert index.finder.newest(Filter(valid_on=TODAY, **wanted), TODAY, limit) == (
                 found[:limit],
                 total,
             )
@@ -481,4 +483,4 @@ def test_an_index_brought_up_to_date_equals_a_fresh_one(
         assert {match.row for match in search(index, **wanted)} == {
             match.row for match in search(fresh, **wanted)
         }
-    assert index.count == fresh.count
+    assert index.finder.count == fresh.finder.count

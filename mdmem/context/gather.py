@@ -12,11 +12,10 @@ from mdmem.context.given import strip_blocks
 from mdmem.context.parts import SHARES, Candidate, Filling, Offer, Paragraph, allot, write_block
 from mdmem.folder import files, layout
 from mdmem.folder.layout import TASKS_PATH
+from mdmem.index import gate
 from mdmem.index.catching_up import FreshIndex, PoolMember
 from mdmem.index.engine import BrokenIndex
-from mdmem.index.gate import is_question
-from mdmem.index.indexer import SearchIndex
-from mdmem.index.query import Filter
+from mdmem.index.query import Filter, Lexicon
 from mdmem.model import FileKind, FilePath
 from mdmem.model.errors import PathProblem
 from mdmem.model.prompts import (
@@ -172,7 +171,7 @@ def _with_found(
         return members[hit.workspace].workspace.kind_of(hit.path)
 
     hits, carried = (
-        carried_hits(prompt, talk, index.index, ask, kind_of, ask_meaning)
+        carried_hits(prompt, talk, index.index.finder.lexicon, ask, kind_of, ask_meaning)
         if gated
         else (hits := ask(prompt), bool(hits))
     )
@@ -206,7 +205,7 @@ def _promptless_offers(
 
     def entries(name: str | None, **conditions: Any) -> list[Hit]:
         member = members[name]
-        hits = member.index.entries(Filter(valid_on=today, **conditions), today)
+        hits = member.index.finder.entries(Filter(valid_on=today, **conditions), today)
         hits = search.completed_hits(member.workspace, hits, today, say)
         return [replace(hit, workspace=name) for hit in hits] if name else list(hits)
 
@@ -353,7 +352,7 @@ _MOST_CURATED = 8
 def carried_hits(
     prompt: str,
     talk: Sequence[str],
-    index: SearchIndex,
+    lexicon: Lexicon,
     ask: Callable[[str], tuple[Hit, ...]],
     kind_of: Callable[[Hit], FileKind],
     ask_meaning: Callable[[str], tuple[Hit, ...]] | None = None,
@@ -361,20 +360,22 @@ def carried_hits(
     """The hits for a prompt, and whether memory carries it.
 
     A full question is asked alone first, others with the talk (messages that may explain it, in
-    their order); most prompts cost one search. The gate of `index` decides. `ask_meaning` searches
+    their order); most prompts cost one search. The gate decides. `ask_meaning` searches
     with vectors too, for a text that memory carries by its words.
     """
     together = "\n".join((*talk, prompt))
-    is_full = not talk or (is_question(prompt) and not is_follow_up(prompt))
+    is_full = not talk or (gate.is_question(prompt) and not is_follow_up(prompt))
     first, second = (prompt, together) if is_full else (together, prompt)
     hits = ask(first)
-    if index.carries(first, hits):
+    if gate.is_carried(first, hits, lexicon):
         return (ask_meaning(first) if ask_meaning else hits), True
-    if talk and (is_full or index.stands_alone(prompt, hits)):
+    if talk and (is_full or gate.stands_alone(prompt, hits, lexicon)):
         other_hits = ask(second)
-        if index.carries(second, other_hits):
+        if gate.is_carried(second, other_hits, lexicon):
             return (ask_meaning(second) if ask_meaning else other_hits), True
     curated = [hit for hit in hits if not hit.near and kind_of(hit) in _CURATED_KINDS]
-    lines = index.lines_for_task(prompt, made_things(prompt), curated[:_MOST_CURATED])
+    lines = gate.lines_for_task(
+        prompt, made_things(prompt), curated[:_MOST_CURATED], lexicon.languages
+    )
     corrections = {line.later for line in lines} - {None}
     return tuple(hit for hit in hits if hit in lines or hit.fact in corrections), bool(lines)

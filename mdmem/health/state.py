@@ -216,7 +216,7 @@ def check_index(inspection: Inspection) -> Iterator[Finding]:
             check="index",
             level=Level.OK,
             message=(
-                f"{number_of(index.count, 'entry', 'entries')},"
+                f"{number_of(index.finder.count, 'entry', 'entries')},"
                 f" {number_of(_segments(folder), 'segment')}, {size / 1024:,.0f} KiB"
             ),
         )
@@ -240,7 +240,7 @@ def _index_problem(index: SearchIndex, is_current: bool, folder: Path) -> str:
     if index.seen == EMPTY_SNAPSHOT and any(folder.iterdir()):
         return _IS_UNUSABLE
     try:
-        index.entries(Filter())
+        index.finder.entries(Filter())
     except BrokenIndex:
         return _IS_UNUSABLE
     if not is_current:

@@ -124,7 +124,7 @@ def _overlaid(
     snapshot = index.seen
     if (
         snapshot.commit is None
-        or not snapshot.stamps
+        or snapshot.is_to_be_read_again
         or (snapshot.commit, snapshot.settings) != (survey.commit, survey.settings)
     ):
         return None
@@ -161,7 +161,8 @@ def _survey(workspace: Workspace) -> _WorkspaceSurvey:
 
 
 def _has_seen(index: SearchIndex, survey: _WorkspaceSurvey) -> bool:
-    return _snapshot_key(index.seen) == (survey.commit, survey.settings, survey.digest)
+    key = survey.commit, survey.settings, survey.digest
+    return _snapshot_key(index.seen) == key and not index.seen.is_to_be_read_again
 
 
 def _snapshot_key(seen: Snapshot) -> tuple[CommitId | None, str, str]:

@@ -46,7 +46,7 @@ class ChangedFiles:
             for path, stamp in stamps.items()
             if path in self._touched
             or path not in before
-            or before[path].stamp.text != stamp
+            or before[path].stamp != stamp
             or before[path].skipped
         ]
         self._missing = {FilePath(path) for path in (*before, *self._touched) if path not in stamps}

@@ -144,14 +144,9 @@ def prompt_words(prompt: str, lexicon: Lexicon) -> tuple[PromptWord, ...]:
     )
 
 
-def is_carried(
-    prompt: str,
-    words: Sequence[PromptWord],
-    hits: Sequence[Hit],
-    entries: int,
-    languages: Sequence[str],
-) -> bool:
-    """True if memory carries a prompt; `hits`: best first; `entries`: the size of the index."""
+def is_carried(prompt: str, hits: Sequence[Hit], lexicon: Lexicon) -> bool:
+    """True if memory carries a prompt, by its hits, best first; raises BrokenIndex."""
+    words = prompt_words(prompt, lexicon)
     if not hits or not words:
         return False
     grams = [word for word in words if word.is_gram]
@@ -161,9 +156,9 @@ def is_carried(
             for hit_text in (hit.text[:_MOST_CHARS] for hit in hits[:_READ_HITS])
         )
         return most >= LEAST_CHARACTER_SHARE * len(grams)
-    if not _most_matched(words, hits, languages, _is_number) and not _names_a_date(prompt):
+    if not _most_matched(words, hits, lexicon.languages, _is_number) and not _names_a_date(prompt):
         return False
-    return measure_evidence(prompt, words, hits, entries, languages).sum > 0
+    return measure_evidence(prompt, words, hits, lexicon.total, lexicon.languages).sum > 0
 
 
 def holds_rare_words(
@@ -174,11 +169,10 @@ def holds_rare_words(
     return all(_matches(rare, hit, languages))
 
 
-def stands_alone(
-    words: Sequence[PromptWord], hits: Sequence[Hit], languages: Sequence[str]
-) -> bool:
+def stands_alone(prompt: str, hits: Sequence[Hit], lexicon: Lexicon) -> bool:
     """True if one hit has two words of a prompt that say what it is about."""
-    return _most_matched(words, hits, languages, _says_little) >= _TELLING_WORDS
+    words = prompt_words(prompt, lexicon)
+    return _most_matched(words, hits, lexicon.languages, _says_little) >= _TELLING_WORDS
 
 
 def _most_matched(

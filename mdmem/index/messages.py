@@ -1,8 +1,4 @@
-"""The index of messages of sessions: on disk, updated, searched. It can be deleted at any time.
-
-As with the index of memory, a crash leaves an index that is behind, never a wrong one: changing
-transcripts are removed from `seen.json`, the documents are committed, then the file is written. The
-documents of a transcript that it does not name are replaced as a whole.
+"""The index of messages of sessions.
 
 A message is stored once per transcript; copies (forks, synced homes) share a mark, and are found
 once.
@@ -12,23 +8,24 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, tzinfo
-from functools import cache, cached_property
-from itertools import islice
-from pathlib import Path
-from typing import Any
-from zlib import crc32
+from functools import cache
+from typing import Any, NamedTuple
 
 import tantivy
 from tantivy import FieldType, Occur, Query
 
 from mdmem import __version__
-from mdmem.folder.files import sync
 from mdmem.index import schema
-from mdmem.index.engine import BrokenIndex, add_documents, call_engine, call_writer, writing
-from mdmem.index.indexer import ADDED_AT_ONCE, none_if_empty
+from mdmem.index.engine import (
+    TERMS,
+    StoredIndex,
+    add_documents,
+    call_engine,
+    call_writer,
+    none_if_empty,
+)
 from mdmem.index.snapshot import INDEX_VERSION, json_bytes, stamps_digest
 from mdmem.model.searches import MessageHit
 from mdmem.model.sessions import Message, ReadingStart
@@ -36,18 +33,14 @@ from mdmem.startup.records import dataclass, field, replace
 from mdmem.text.terms import as_indexed, grams, lowered, query_terms, split_scripts, stemmed
 from mdmem.text.word_forms import ENGLISH, spoken_languages, text_language
 
-SEEN_NAME = "seen.json"
-_VERSION = [2, INDEX_VERSION, __version__]
-"""With the version of mdmem, since the rules by which texts are cleaned may change."""
 _START_FIELDS = ReadingStart.__match_args__
 _TIMES = tuple(_START_FIELDS.index(name) for name in ("started", "time"))
 
-Stamp = tuple[int, int, int, int]
+Stamp = list[int]
 """Device, inode, size and time of change (ns) of a file."""
 
 
-@dataclass(frozen=True, slots=True)
-class SeenTranscript:
+class SeenTranscript(NamedTuple):
     """A transcript as it was read.
 
     `start_values`: the stored `ReadingStart` (None: the first byte). `counts`: False: out of scope,
@@ -72,95 +65,17 @@ class Seen:
     digest of all stamps. `unknown`: paths in an unknown format.
     """
 
-    transcripts: Mapping[str, SeenTranscript] = field(default_factory=dict)
+    files: Mapping[str, SeenTranscript] = field(default_factory=dict)
     settings: str = ""
     purged: str = ""
     commit: str = ""
     stamps: str = ""
-    unknown: tuple[str, ...] = ()
+    unknown: Sequence[str] = ()
 
-
-def seen_of(
-    transcripts: Mapping[str, SeenTranscript], settings: str, purged: str, commit: str
-) -> Seen:
-    return Seen(
-        transcripts=transcripts,
-        settings=settings,
-        purged=purged,
-        commit=commit,
-        stamps=stamps_digest({path: transcript.stamp for path, transcript in transcripts.items()}),
-        unknown=tuple(path for path, transcript in transcripts.items() if transcript.problem),
-    )
-
-
-class _StoredTranscripts(Mapping[str, SeenTranscript]):
-    def __init__(self, text: bytes) -> None:
-        self._text = text
-
-    @cached_property
-    def _transcripts(self) -> dict[str, SeenTranscript]:
-        values: dict[str, list[Any]] = json.loads(self._text.decode("utf-8", "surrogatepass"))
-        return {
-            path: SeenTranscript(tuple(stamp), start, counts, problem)
-            for path, (stamp, start, counts, problem) in values.items()
-        }
-
-    def __getitem__(self, path: str) -> SeenTranscript:
-        return self._transcripts[path]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._transcripts)
-
-    def __len__(self) -> int:
-        return len(self._transcripts)
-
-
-def read_seen(folder: Path) -> Seen | None:
-    """The transcripts in the index of a folder; None if it has none of this version."""
-    try:
-        with (folder / SEEN_NAME).open("rb") as file:
-            header, text = json.loads(file.readline()), file.read()
-        if header["version"] != _VERSION or header["check"] != crc32(text):
-            return None
-        return Seen(
-            transcripts=_StoredTranscripts(text),
-            settings=header["settings"],
-            purged=header["purged"],
-            commit=header["commit"],
-            stamps=header["stamps"],
-            unknown=tuple(header["unknown"]),
-        )
-    except (FileNotFoundError, NotADirectoryError):
-        return None
-    except (ValueError, TypeError, KeyError):  # half written, or another program's
-        return None
-
-
-def write_seen(folder: Path, seen: Seen) -> None:
-    """Write them whole or not at all, for its owner alone, and durably."""
-    text = json_bytes(
-        {
-            path: [each.stamp, each.start_values, each.counts, each.problem]
-            for path, each in seen.transcripts.items()
-        }
-    )
-    header = {
-        "version": _VERSION,
-        "settings": seen.settings,
-        "purged": seen.purged,
-        "commit": seen.commit,
-        "stamps": seen.stamps,
-        "unknown": seen.unknown,
-        "check": crc32(text),
-    }
-    new = folder / f"{SEEN_NAME}.new"
-    with new.open("wb") as file:
-        os.fchmod(file.fileno(), 0o600)
-        file.write(json_bytes(header) + b"\n" + text)
-        file.flush()
-        os.fsync(file.fileno())
-    new.replace(folder / SEEN_NAME)
-    sync(folder)
+    def summed_up(self) -> Seen:
+        stamps = {path: transcript.stamp for path, transcript in self.files.items()}
+        unknown = [path for path, transcript in self.files.items() if transcript.problem]
+        return replace(self, stamps=stamps_digest(stamps), unknown=unknown)
 
 
 def start_values(start: ReadingStart | None) -> list[Any] | None:
@@ -190,7 +105,6 @@ def _parsed_start(values: list[Any] | None) -> ReadingStart | None:
 
 
 MESSAGES_NAME = "messages"
-_DOCUMENTS_NAME = "documents"
 _FIELDS = ("text", "grams", schema.LANGUAGE)
 _FEWEST_CANDIDATES, _CANDIDATES_A_HIT = 50, 4
 _SCORE_DIGITS = 4
@@ -225,38 +139,16 @@ class MessageQuery:
     zone: tzinfo | None = None
 
 
-class MessageIndex:
-    """Before an update, open it again while holding the lock."""
+class MessageIndex(StoredIndex[Seen]):
+    """The index of messages."""
 
-    def __init__(
-        self, folder: Path | None, index: tantivy.Index | None, seen: Seen, language: str | None
-    ) -> None:
-        self._folder = folder
-        self._index = index
-        self._language = language or ENGLISH
-        self.seen = seen
+    version = (3, INDEX_VERSION, __version__)
+    """With the version of mdmem, since the rules by which texts are cleaned may change."""
+    seen_type, file_type, never_seen = Seen, SeenTranscript, SeenTranscript([0, 0, 0, 0])
 
-    @classmethod
-    def open(cls, folder: Path, language: str | None) -> MessageIndex:
-        """Open the index in a folder; a broken or old one counts as empty. Raises OSError."""
-        seen = read_seen(folder)
-        if seen is None:
-            return cls.create(folder, language)
-        try:
-            return cls(
-                folder, call_engine(schema.open_documents, folder / _DOCUMENTS_NAME), seen, language
-            )
-        except BrokenIndex:
-            return cls.create(folder, language)
-
-    @classmethod
-    def create(cls, folder: Path, language: str | None) -> MessageIndex:
-        """An empty index that replaces the contents of the folder at the first update."""
-        return cls(folder, None, Seen(), language)
-
-    @classmethod
-    def in_memory(cls, language: str | None) -> MessageIndex:
-        return cls(None, schema.prepare(tantivy.Index(_schema())), Seen(), language)
+    @staticmethod
+    def fields() -> tantivy.Schema:
+        return _schema()
 
     def update(
         self,
@@ -271,50 +163,36 @@ class MessageIndex:
         `changed` is iterated once, to save memory. Raises StorageProblem, OSError: the disk is
         full, or another process is writing.
         """
-        if self._index is None:
-            self._start_anew()
-        kept = {path: seen for path, seen in self.seen.transcripts.items() if path not in removed}
+        self._started()
+        kept = {path: seen for path, seen in self.seen.files.items() if path not in removed}
         transcripts = none_if_empty(changed)
         if removed or transcripts:
             kept |= self._change(transcripts or (), removed)
-        self.seen = seen_of(kept, settings, purged, commit)
-        if self._folder is not None:
-            write_seen(self._folder, self.seen)
-
-    def _start_anew(self) -> None:
-        assert self._folder is not None  # only an index in a folder can be missing
-        (self._folder / SEEN_NAME).unlink(missing_ok=True)
-        self._index = schema.new_documents(self._folder / _DOCUMENTS_NAME, _schema())
+        self._remember(Seen(files=kept, settings=settings, purged=purged, commit=commit))
 
     def _change(
         self, changed: Iterable[TranscriptMessages], removed: Collection[str]
     ) -> dict[str, SeenTranscript]:
-        assert self._index is not None
         seen: dict[str, SeenTranscript] = {}
-        documents_folder = self._folder and self._folder / _DOCUMENTS_NAME
-        with writing(self._index, documents_folder) as writer:
+        touched = set(removed)
+        with self._writing(touched) as writer:
 
             def new() -> Iterator[tantivy.Document]:
                 for transcript in changed:
                     self._delete(writer, transcript)
+                    touched.add(transcript.path)
                     seen[transcript.path] = transcript.seen
-                    yield from (
-                        _document(transcript, message, self._language)
-                        for message in transcript.messages
-                    )
+                    for message in transcript.messages:
+                        yield _document(transcript, message, self._language)
 
             for path in removed:
                 call_writer(writer.delete_documents_by_term, "file", _label(path))
-            documents = new()
-            while batch := list(islice(documents, ADDED_AT_ONCE)):
-                add_documents(writer, batch)
-            self._forget({*removed, *seen})
-            call_writer(writer.commit)
+            add_documents(writer, new())
         return seen
 
     def _delete(self, writer: tantivy.IndexWriter, transcript: TranscriptMessages) -> None:
         label = _label(transcript.path)
-        if transcript.from_line == 1 or transcript.path not in self.seen.transcripts:
+        if transcript.from_line == 1 or transcript.path not in self.seen.files:
             call_writer(writer.delete_documents_by_term, "file", label)
             return
         lines = Query.range_query(
@@ -326,17 +204,11 @@ class MessageIndex:
             Query.boolean_query([(Occur.Must, of_file), (Occur.Must, lines)]),
         )
 
-    def _forget(self, paths: Collection[str]) -> None:
-        """Remove transcripts from `seen.json` before their documents change."""
-        kept = {path: seen for path, seen in self.seen.transcripts.items() if path not in paths}
-        if self._folder is not None and len(kept) < len(self.seen.transcripts):
-            write_seen(self._folder, replace(self.seen, transcripts=kept, stamps=""))
-
     def search(self, request: MessageQuery) -> tuple[MessageHit, ...]:
         """The best messages, then the newest; copies are one hit. Raises BrokenIndex."""
-        if self._index is None or request.limit <= 0:
+        if self._documents is None or request.limit <= 0:
             return ()
-        searcher = call_engine(self._index.searcher)
+        searcher = call_engine(self._documents.searcher)
         asked = _query(request, _languages(searcher))
         if asked is None:
             return ()
@@ -421,7 +293,7 @@ def _schema() -> tantivy.Schema:
     builder.add_integer_field("line", fast=True)
     builder.add_integer_field("time", fast=True)
     for name in _FIELDS:
-        builder.add_text_field(name, tokenizer_name=schema.TERMS, index_option="freq")
+        builder.add_text_field(name, tokenizer_name=TERMS, index_option="freq")
     builder.add_bytes_field("row", stored=True)
     return builder.build()
 

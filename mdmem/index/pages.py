@@ -12,7 +12,7 @@ from mdmem.folder import budget, files, layout
 from mdmem.folder.listing import ListedFile
 from mdmem.index.indexer import FileEntries, FileFields, file_fields
 from mdmem.index.schema import IndexRow, Lifetime, live_since
-from mdmem.index.snapshot import FileStamp, SnapshotFile
+from mdmem.index.snapshot import UNSETTLED, SnapshotFile, stamp_text
 from mdmem.model import CommitId, FactId, FileKind, FilePath, Source, Status
 from mdmem.model.errors import PathProblem
 from mdmem.model.trail import Claim, Conflict, Entry, Fate, Mark, MarkKind, Occurrence
@@ -29,8 +29,6 @@ from mdmem.workspace import Workspace
 
 _MANY = 50
 """From so many files on it pays to ask for all blobs of HEAD: unchanged ones are not parsed."""
-_UNSETTLED = FileStamp(0, 0, 0, 0)
-"""The stamp of no file, for a file that has to be read again."""
 _FATE_STATUS = {
     Fate.SUPERSEDED: Status.SUPERSEDED,
     Fate.REMOVED: Status.REMOVED,
@@ -74,19 +72,19 @@ class PageReader:
             with budget.reading(data):
                 return self._read(file, data, now, before)
         except PathProblem as problem:
-            stamp = FileStamp.of(file.status)
+            stamp = stamp_text(file.status)
             return SnapshotFile(stamp, "", False, problem.message), FileFields(file.path, [])
 
     def _read(
         self, file: ListedFile, data: bytes, now: int, before: SnapshotFile | None
     ) -> tuple[SnapshotFile, FileFields | None]:
-        stamp = FileStamp.of(file.status)
+        stamp = stamp_text(file.status)
         states = self._states_from_trail(file.path, data)
         document = None if states else parse_bytes(data)
         digest = files.digest(data)
         settled = _is_settled(file, now)
         if before is not None and before.digest == digest and settled:
-            return replace(before, stamp=stamp), None
+            return before._replace(stamp=stamp), None
         if document is None:
             page = self._page(
                 file.path,
@@ -107,7 +105,7 @@ class PageReader:
                 ),
                 about=labels.about,
             )
-        stamp, digest = (stamp, digest) if settled else (_UNSETTLED, "")
+        stamp, digest = (stamp, digest) if settled else (UNSETTLED, "")
         return SnapshotFile(stamp, digest, any(page.uncommitted)), file_fields(page, self._language)
 
     def entries_of_removed_file(self, path: FilePath) -> FileEntries:
@@ -241,12 +239,12 @@ class PageReader:
 def _is_settled(file: ListedFile, now: int) -> bool:
     """False for a file saved while it was read: survey and git may not have seen its content."""
     try:
-        current = FileStamp.of(file.full_path.lstat())
+        current = stamp_text(file.full_path.lstat())
     except OSError:
         return False
     return now - max(
         file.status.st_mtime_ns, file.status.st_ctime_ns
-    ) > files.RACY_NS and current == FileStamp.of(file.status)
+    ) > files.RACY_NS and current == stamp_text(file.status)
 
 
 def _contradicting_facts(

@@ -27,15 +27,12 @@ Indexes = Mapping[str | None, SearchIndex]
 
 def pool_indexes(indexes: Indexes) -> tuple[SearchIndex, Indexes]:
     """One index of all, and each with its entries scored as in that one; the first asks."""
-    finders = {name: index.finder for name, index in indexes.items() if index.finder}
-    counts = PoolCounts([finder.statistics() for finder in finders.values()])
-    members = {name: finder.in_pool(counts) for name, finder in finders.items()}
-    each = {
-        name: index.found_by(members[name]) if name in members else index
-        for name, index in indexes.items()
-    }
+    counts = PoolCounts([index.finder.statistics() for index in indexes.values()])
+    members = {name: index.finder.in_pool(counts) for name, index in indexes.items()}
     asking = next(iter(indexes.values()))
-    return (asking.found_by(PooledSearcher(members, counts)) if members else asking), each
+    return asking.found_by(PooledSearcher(members, counts)), {
+        name: index.found_by(members[name]) for name, index in indexes.items()
+    }
 
 
 class PooledSearcher(IndexSearcher):

@@ -10,15 +10,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date
 from functools import cache, lru_cache
 from json.encoder import encode_basestring as _quoted
-from pathlib import Path
 from typing import Any
 
-from tantivy import Document, Index, Schema, SchemaBuilder, TextAnalyzerBuilder, Tokenizer
+from tantivy import Document, Schema, SchemaBuilder
 
-from mdmem.folder import files
 from mdmem.index import ranking
 from mdmem.index.cues import asking_sentences, entry_cues, is_dialogue
-from mdmem.index.engine import call_writer
+from mdmem.index.engine import TERMS
 from mdmem.index.entry_words import (
     MAX_NEIGHBOUR_CHARS,
     HeadingWords,
@@ -50,7 +48,6 @@ from mdmem.startup.records import dataclass, field, replace
 from mdmem.text.terms import grams, indexed_words, split_scripts, stemmed
 from mdmem.text.word_forms import ENGLISH, most_used
 
-TERMS = "terms"
 LANGUAGE = "language"
 """The field of the language of an entry that is not in English."""
 _FIELDS = ("text", "around", "asked", "heading", "grams", "grams_around")
@@ -146,25 +143,6 @@ def schema() -> Schema:
     builder.add_text_field("tagged", tokenizer_name="raw", index_option="basic", fast=True)
     builder.add_bytes_field("row", stored=True)
     return builder.build()
-
-
-def prepare(index: Index) -> Index:
-    """Register the analyzer, and reload on request only (no thread watches the folder)."""
-    index.register_tokenizer(TERMS, TextAnalyzerBuilder(Tokenizer.whitespace()).build())
-    index.config_reader("manual")
-    return index
-
-
-def new_documents(folder: Path, fields: Schema) -> Index:
-    """An index without documents in a folder, which is emptied."""
-    if folder.exists():
-        files.remove_tree(folder)
-    files.make_folders(folder, files.PRIVATE_FOLDER)
-    return prepare(call_writer(Index, fields, str(folder)))
-
-
-def open_documents(folder: Path) -> Index:
-    return prepare(Index.open(str(folder)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -275,10 +275,8 @@ class IndexSearcher:
         return tuple(hits[: request.limit])
 
     def _is_carried(self, matches: Sequence[Match], request: IndexQuery) -> bool:
-        lexicon = self.lexicon
-        words = gate.prompt_words(request.query, lexicon)
         hits = [match.hit for match in matches]
-        return gate.is_carried(request.query, words, hits, lexicon.total, lexicon.languages)
+        return gate.is_carried(request.query, hits, self.lexicon)
 
     def _like_rows(
         self, likeness: Likeness, request: IndexQuery

@@ -101,7 +101,7 @@ def fresh_messages(
             else problem.strerror or str(problem)
         )
         texts, index = purged_texts(workspace, say), _opened(workspace, full=False)
-        if not full and index.seen.transcripts and _is_made_for(index, survey, texts):
+        if not full and index.seen.files and _is_made_for(index, survey, texts):
             note = (
                 f"the index of messages cannot be written ({reason}): the newest messages may be"
                 " missing"
@@ -163,7 +163,7 @@ class _Survey:
     def __init__(self, workspace: Workspace, sources: tuple[str, ...]) -> None:
         self.workspace = workspace
         self.stamps: dict[str, Stamp] = {
-            file.path: (file.device, file.inode, file.size, file.modified)
+            file.path: [file.device, file.inode, file.size, file.modified]
             for file in find_files(sources, workspace.environment)
         }
         own = workspace.settings
@@ -227,7 +227,7 @@ class _Update:
 
     def run_part(self) -> bool:
         """Read some of what is new; True if nothing is left. Raises StorageProblem, OSError."""
-        seen, stamps = self._index.seen.transcripts, self._survey.stamps
+        seen, stamps = self._index.seen.files, self._survey.stamps
         due = [
             path for path, stamp in stamps.items() if path not in seen or seen[path].stamp != stamp
         ]
@@ -246,13 +246,13 @@ class _Update:
 
         def changed() -> Iterator[TranscriptMessages]:
             for number, path in enumerate(due, done + 1):
-                messages = self._read(path, self._index.seen.transcripts.get(path))
+                messages = self._read(path, self._index.seen.files.get(path))
                 if messages is not None:
                     yield messages
                 if self._progress:
                     self._progress(number, total)
 
-        removed = [path for path in self._index.seen.transcripts if path not in self._survey.stamps]
+        removed = [path for path in self._index.seen.files if path not in self._survey.stamps]
         self._index.update(
             changed(), removed, self._survey.settings, self._purged.digest, self._survey.commit
         )

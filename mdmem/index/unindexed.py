@@ -62,14 +62,16 @@ def _overlaid(
         if page is None:
             return None
         pages.append(replace(page, about=labels.about))
-    return index.with_overlay(hidden, pages)
+    return index.found_by(
+        index.finder.with_overlay(hidden, ((page.path, page.rows) for page in pages))
+    )
 
 
 def _page(
     workspace: Workspace, index: SearchIndex, path: FilePath, on_disk: tuple[Entry, ...]
 ) -> FileEntries | None:
     """A file's entries with what the index has of them; None where that does not suffice."""
-    rows = index.rows(path)
+    rows = index.finder.rows(path)
     kind = workspace.kind_of(path)
     if rows is None or (kind is not FileKind.BOOTSTRAP and _contradict(workspace, on_disk)):
         return None

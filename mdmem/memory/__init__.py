@@ -619,7 +619,7 @@ class Memory:
             )
             if full and self.workspace.settings.vectors != "off":
                 module("vectors.fill").drop_unknown(self.workspace, fresh.index)
-            return fresh.index.count
+            return fresh.index.finder.count
 
     def examine(self, fix: bool = False) -> tuple[Finding, ...]:
         """Examine the workspace and everything around it; with `fix`, repair what is safe."""

@@ -76,8 +76,7 @@ def refuse_given(workspace: Workspace, change: Change, say: Say, target: str | N
     holders = [
         name
         for name, member in search.fresh(workspace, say).members.items()
-        if member.index.finder
-        and member.index.finder.current_facts(repeated, Filter(valid_on=today), today)
+        if member.index.finder.current_facts(repeated, Filter(valid_on=today), today)
     ]
     if holders and target not in holders:
         raise TextProblem(

@@ -10,7 +10,7 @@ from typing import Any, ParamSpec, TypeAlias, TypeVar
 
 from mdmem import secrets
 from mdmem.folder import files, layout
-from mdmem.index.snapshot import INDEX_NAME, SNAPSHOT_NAME
+from mdmem.index.snapshot import INDEX_NAME, SEEN_NAME
 from mdmem.memory import Memory
 from mdmem.model import SectionPath, Source
 from mdmem.model.errors import MdmemError, UsageProblem, failure_json
@@ -206,7 +206,7 @@ def _look(workspace: Workspace) -> tuple[object, list[tuple[int, ...] | None]]:
         for name in names
     ]
     others = [
-        f"{workspace.state}/{INDEX_NAME}/{SNAPSHOT_NAME}",
+        f"{workspace.state}/{INDEX_NAME}/{SEEN_NAME}",
         *(f"{git_dir}/{name}" for name in ("config", "index", "packed-refs")),
         *refs,
     ]

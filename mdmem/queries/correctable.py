@@ -66,7 +66,7 @@ def _may_concern(key: str | None, text: str) -> bool:
 def _nearest_indexed(workspace: Workspace, words: str) -> Iterator[Entry]:
     folder, language = workspace.state / INDEX_NAME, workspace.settings.language
     index = workspace.resources.get(KeptIndex).index(folder, language)
-    for row in index.with_words(words, workspace.now().date(), _NEAREST):
+    for row in index.finder.with_words(words, workspace.now().date(), _NEAREST):
         if row.entry.fact and _is_written_to(workspace, row.entry.path):
             yield row.entry
 

@@ -14,11 +14,11 @@ from mdmem.index import background, blend, results
 from mdmem.index.catching_up import FreshIndex, PoolMember, fresh_index
 from mdmem.index.engine import BrokenIndex
 from mdmem.index.gate import answer_quality
-from mdmem.index.indexer import SearchIndex
 from mdmem.index.labels import most_tagged
 from mdmem.index.query import Filter, IndexQuery
 from mdmem.index.ranking import Decay
 from mdmem.index.results import Match
+from mdmem.index.searcher import IndexSearcher
 from mdmem.lookup import dates
 from mdmem.model import Status
 from mdmem.model.errors import HistoryProblem
@@ -127,17 +127,17 @@ def fresh(
 def _ask(
     workspace: Workspace,
     index: FreshIndex,
-    ask: Callable[[SearchIndex], T],
+    ask: Callable[[IndexSearcher], T],
     say: Say,
     progress: Progress | None,
 ) -> tuple[FreshIndex, T]:
     """The index and its answer; if it is damaged, those of the same one rebuilt, with its pool."""
     try:
-        return index, ask(index.index)
+        return index, ask(index.index.finder)
     except BrokenIndex:
         asking = workspace if index.members else replace(workspace, added=None)
         index = fresh(asking, say, progress, full=True)
-        return index, ask(index.index)
+        return index, ask(index.index.finder)
 
 
 def search_in(
@@ -334,10 +334,10 @@ def _matches(
         readings = past_questions.read_question(request.query, query.today)
     wider = replace(query, limit=max(query.limit, versions.LOOKED_AT)) if readings else query
 
-    def find(own: SearchIndex) -> tuple[Match, ...]:
+    def find(finder: IndexSearcher) -> tuple[Match, ...]:
         if request.has_words:
-            return own.search(wider)
-        return own.newest(query.filter, query.today, query.limit)[0]
+            return finder.search(wider)
+        return finder.newest(query.filter, query.today, query.limit)[0]
 
     index, matches = _ask(workspace, index, find, say, progress)
     if readings:
@@ -488,7 +488,7 @@ def facts_in(
     is_exact = request.key is None and not request.ids
     asked = (limit, offset) if is_exact else (None, 0)
     index, (matches, total) = _ask(
-        workspace, index, lambda own: own.newest(entry_filter, today, *asked), say, progress
+        workspace, index, lambda finder: finder.newest(entry_filter, today, *asked), say, progress
     )
     hits = tuple(match.hit for match in matches)
     if not is_exact:
@@ -537,7 +537,9 @@ def tags_in(
     entry_filter = Filter(
         facts_only=True, valid_on=today, zone=config.zone(workspace.settings.timezone)
     )
-    index, counts = _ask(workspace, index, lambda own: own.tags(entry_filter, today), say, progress)
+    index, counts = _ask(
+        workspace, index, lambda finder: finder.tags(entry_filter, today), say, progress
+    )
     notes = (*index.notes, *_missing_past(workspace, asks_for_past=False))
     return TagCatalogue(
         tags=counts,
@@ -563,5 +565,5 @@ def empty_answer_notes(
     return tuple(
         f"no {what} {name!r}"
         for what, name, entry_filter in filters
-        if name is not None and not index.holds(entry_filter)
+        if name is not None and not index.finder.holds(entry_filter)
     )

@@ -58,7 +58,7 @@ def status(workspace: Workspace) -> WorkspaceStatus:
         other_markdown=len(folders.other_markdown(workspace, stamps)),
         uncommitted=unsaved,
         skipped=tuple(_skipped_files(workspace, stamps, index.seen)),
-        entries=index.count,
+        entries=index.finder.count,
         indexed_commit=index.seen.commit,
         current=is_fresh,
         hooks=hook_files.hook_states(repository.known_hooks_dir or repository.hooks_dir),

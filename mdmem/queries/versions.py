@@ -105,7 +105,7 @@ def _key(row: IndexRow) -> _RowKey:
 
 def _curated_matches(index: SearchIndex, request: IndexQuery) -> tuple[Match, ...]:
     """Curated matches, which a day of many log entries hides."""
-    return index.search(
+    return index.finder.search(
         replace(request, limit=LOOKED_AT, filter=replace(request.filter, log_days_from=date.max))
     )
 
@@ -190,7 +190,9 @@ class _ChainFinder:
             for link in chain
         }
         by_number: dict[int, list[IndexRow]] = {}
-        for row in self._index.occurrences(numbers, self._request.filter, self._request.today):
+        for row in self._index.finder.occurrences(
+            numbers, self._request.filter, self._request.today
+        ):
             by_number.setdefault(statement_number(row.entry), []).append(row)
 
         def nearest(link: ChainLink) -> IndexRow | None:

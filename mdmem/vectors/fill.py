@@ -69,7 +69,7 @@ def fill_store(workspace: Workspace) -> None:
 def vector_status(workspace: Workspace, index: SearchIndex) -> VectorStatus:
     """The number of entries with and without a vector. Raises WorkspaceProblem (`no-model`)."""
     model = embedding_model(workspace.settings, workspace.environment)
-    passages = index.finder.passages(workspace.now().date()) if index.finder else []
+    passages = index.finder.passages(workspace.now().date())
     keys = list({key for key, _, _ in passages})
     folder = store_folder(workspace.state, model)
     if not (folder / TABLE_NAME).exists():
@@ -86,20 +86,20 @@ def keep_passages(
     The caller holds the lock of vectors. `is_kept` judges a passage with the entries in it. Raises
     sqlite3.Error, OSError.
     """
-    keys = set()
-    if index.finder is not None:
-        listed = index.finder.passages(workspace.now().date())
-        for path in {index.finder.path_at(address) for _, _, address in listed}:
-            for key, text, held in index.finder.passages_of(path):
-                if is_kept(text, held):
-                    keys.add(key)
+    listed = index.finder.passages(workspace.now().date())
+    keys = {
+        key
+        for path in {index.finder.path_at(address) for _, _, address in listed}
+        for key, text, held in index.finder.passages_of(path)
+        if is_kept(text, held)
+    }
     _keep_only(workspace, keys)
 
 
 def drop_unknown(workspace: Workspace, index: SearchIndex) -> None:
     """Take out of all stores what no entry has, current or past. Raises sqlite3.Error, OSError."""
     with files.lock(workspace.state / files.VECTORS_LOCK, _LOCK_SECONDS):
-        _keep_only(workspace, index.finder.passage_keys() if index.finder else set())
+        _keep_only(workspace, index.finder.passage_keys())
 
 
 def _keep_only(workspace: Workspace, keys: Collection[int]) -> None:
@@ -133,8 +133,6 @@ def _fill(workspace: Workspace, store: VectorStore, embedder: Embedder) -> None:
 
 
 def _waiting(workspace: Workspace, index: SearchIndex, store: VectorStore) -> Iterator[_Passage]:
-    if index.finder is None:
-        return
     listed: dict[int, tuple[int, Address]] = {}
     for key, day, address in index.finder.passages(workspace.now().date()):
         known = listed.get(key)
