@@ -88,7 +88,6 @@ class TestWhilstItIsRead:
         digest(at, path)
         before = at.read(log)
         (at.workspace.state / "transcripts.json").unlink()
-        (at.workspace.state / "marks.json").unlink()
         path = transcript(KEPT, OTHER)
         before_the_commit(lambda: at.write(log, before.replace(f"- [decision] {KEPT}\n", "")))
         result = digest(at, path)

@@ -307,7 +307,7 @@ class TestFlags:
         assert (result.model.requests, result.model.tokens) == (1, 0)
         assert result.model.size > 1000
         assert not server.bodies
-        assert not (at.workspace.state / cursors.DUE_NAME).exists()
+        assert not (at.workspace.state / cursors.STATE_NAME).exists()
         assert not (at.workspace.state / asking.LOG_NAME).exists()
 
     @pytest.mark.parametrize(

@@ -37,7 +37,7 @@ def is_killed(at: Desk, steps: int) -> bool:
     return done.returncode != 0
 
 
-@pytest.mark.parametrize("between", [21, pytest.param(1, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("between", [12, pytest.param(1, marks=pytest.mark.slow)])
 def test_nothing_is_lost_or_doubled_and_nothing_paid_twice(at: Desk, between: int):
     folder = at.world.home / "sessions"
     folder.mkdir()

@@ -17,6 +17,7 @@ from workspaces import NOW, Desk, desk
 from mdmem.folder import files
 from mdmem.memory import Memory
 from mdmem.model.writes import Purge, PurgePlan, PurgeResult
+from mdmem.nights.digest.cursors import DueLines, read_state
 
 PRIVATE, OTHER = "We decided to sell the boat to Zoë.", "I prefer calls before noon."
 
@@ -68,6 +69,15 @@ def test_while_a_digest_is_at_work_its_cursors_are_left_to_it(at: Desk, transcri
     assert (at.workspace.state / "transcripts.json").read_bytes() == cursors
     lose_state(at)
     assert texts(digest(at, path)) == []
+
+
+def test_no_model_reads_its_lines(at: Desk, transcript: Transcript):
+    digest(at, transcript(PRIVATE, OTHER))
+    read = read_state(at.workspace.state)
+    read.due = {f"openclaw/{name}": DueLines(str(at.root), 1) for name in ("5a1e0000", "other")}
+    read.write(at.workspace.state)
+    purge(at, PRIVATE)
+    assert list(read_state(at.workspace.state).due) == ["openclaw/other"]
 
 
 def test_a_digest_does_not_bring_it_back(at: Desk, transcript: Transcript):

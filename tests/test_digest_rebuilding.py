@@ -34,9 +34,8 @@ def transcript(tmp_path: Path) -> Transcript:
 
 
 def lose(at: Desk, damage: str | None = None) -> None:
-    for name in (cursors.CURSORS_NAME, cursors.MARKS_NAME):
-        path = at.workspace.state / name
-        path.unlink(missing_ok=True) if damage is None else path.write_text(damage)
+    path = at.workspace.state / cursors.STATE_NAME
+    path.unlink(missing_ok=True) if damage is None else path.write_text(damage)
 
 
 @pytest.mark.parametrize(

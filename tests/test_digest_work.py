@@ -17,7 +17,7 @@ from mdmem.memory import Memory
 from mdmem.model.pipelines import StepRecord
 from mdmem.model.sessions import ReadingStart
 from mdmem.nights.digest import cursors, news
-from mdmem.nights.digest.cursors import Cursor, Cursors, ReadEnd
+from mdmem.nights.digest.cursors import Cursor, ReadEnd, read_state
 
 TALK = ("We decided to keep the old pump.", "agent: Noted.", "I prefer calls before noon.")
 START = ReadingStart(
@@ -89,17 +89,17 @@ def test_a_cursor_is_read_as_it_was_kept(
     tmp_path: Path, start: ReadingStart | None, end: ReadEnd | None, more: dict[str, Any]
 ):
     cursor = Cursor(device=1, inode=2, size=3, changed=4, read_size=2, start=start, end=end, **more)
-    kept = Cursors({})
-    kept["/a"] = cursor
-    cursors.write_state(tmp_path, cursors.ReadState(kept, {}))
-    assert cursors.read_cursors(tmp_path)["/a"] == cursor
+    read = read_state(tmp_path)
+    read.cursors["/a"] = cursor
+    read.write(tmp_path)
+    assert read_state(tmp_path).cursors["/a"] == cursor
 
 
 def test_a_damaged_row_is_none(tmp_path: Path):
-    (tmp_path / cursors.CURSORS_NAME).write_text(
-        '{"version":4,"values":{"ends":{},"cursors":{"/a":[1,2,3,4,true,"x|y"],"/b":[1,2,3,4,true,5]}}}'
+    (tmp_path / cursors.STATE_NAME).write_text(
+        '{"version":6,"ends":{},"due":{},"marks":{},"cursors":{"/a":"{\\"device\\":1,","/b":"[]"}}'
     )
-    kept = cursors.read_cursors(tmp_path)
+    kept = read_state(tmp_path).cursors
     assert [kept.get("/a"), kept.get("/b"), kept.get("/c")] == [None, None, None]
 
 
@@ -147,4 +147,4 @@ def test_a_file_by_a_link_is_the_same_file(at: Desk, folder: Path, read: list[st
     settings(at, folder.parent / "link")
     read.clear()
     assert (run(at).outcome, read) == ("unchanged", [])
-    assert list(cursors.read_cursors(at.workspace.state)) == [str(path)]
+    assert list(read_state(at.workspace.state).cursors) == [str(path)]

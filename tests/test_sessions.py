@@ -86,9 +86,7 @@ class TestList:
             ]
         }
 
-    @pytest.mark.parametrize(
-        "lose", [(), (cursors.CURSORS_NAME,), (cursors.CURSORS_NAME, cursors.MARKS_NAME)]
-    )
+    @pytest.mark.parametrize("lose", [(), (cursors.STATE_NAME,)])
     def test_read_up_to(self, at: Desk, home: Path, lose: tuple[str, ...]):
         path = pi(home, KEPT, "agent: Noted.")
         digest(at)
@@ -218,7 +216,7 @@ class TestNoClient:
 
 
 class TestGone:
-    @pytest.mark.parametrize("lose", [(), (cursors.CURSORS_NAME, cursors.MARKS_NAME)])
+    @pytest.mark.parametrize("lose", [(), (cursors.STATE_NAME,)])
     def test_a_transcript_that_is_gone(self, at: Desk, home: Path, lose: tuple[str, ...]):
         pi(home, KEPT, "agent: Noted.")
         codex(home, "the boat", session=OTHER)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import ChainMap
 from collections.abc import Callable, Iterable, Mapping, MutableMapping, Sequence
-from datetime import UTC, date, datetime
 from functools import cached_property
 from operator import attrgetter
 from pathlib import Path
@@ -18,7 +17,7 @@ from mdmem.model.pipelines import Digest, DigestResult, LeftSession
 from mdmem.model.rules import is_iso_day
 from mdmem.model.sessions import SkippedLines
 from mdmem.nights.digest import cursors, known_sessions, model_step, news
-from mdmem.nights.digest.cursors import OTHER_PROJECT, Cursor, Marks, ReadState
+from mdmem.nights.digest.cursors import OTHER_PROJECT, Cursor
 from mdmem.nights.digest.model_step import ModelNews, ModelStep
 from mdmem.nights.digest.news import News
 from mdmem.nights.digest.writing import EntryWriter, Tally
@@ -61,9 +60,9 @@ class _DigestRun:
         scope = "all" if request.sessions else workspace.settings.session_scope
         self._scope = Scope(scope, session_folders(workspace))
         self._outside = cursors.other_project(projects_of(workspace))
-        read = cursors.read_state(workspace.state)
-        self._cursors, self._ends = read.cursors, read.ends
-        self._changed, self._saved = False, monotonic()
+        self._read = cursors.read_state(workspace.state)
+        self._cursors = self._read.cursors
+        self._saved = monotonic()
         self._held: list[_HeldPart] = []
         self._held_marks: dict[str, tuple[str, int]] = {}
         self._unsettled: list[tuple[TranscriptFile, str]] = []
@@ -73,12 +72,10 @@ class _DigestRun:
         if (workspace.settings.digest == "model" or request.model) and model_step.is_wanted(
             workspace.settings, request
         ):
-            self._model = ModelStep(workspace, request, run, self._zone, self.tally, say)
+            self._model = ModelStep(
+                workspace, request, run, self._zone, self.tally, say, self._read
+            )
             self.tally.asks_model = request.model is not False
-
-    @cached_property
-    def _marks(self) -> Marks:
-        return cursors.read_marks(self._workspace.state)
 
     @cached_property
     def _writer(self) -> EntryWriter:
@@ -105,9 +102,7 @@ class _DigestRun:
         """Ask a configured model what the rules left (None: of all), then draw permissively."""
         if self._model is None:
             return
-        for part in self._model.news(
-            None if files is None else {file.path for file in files}, self._marks
-        ):
+        for part in self._model.news(None if files is None else {file.path for file in files}):
             if self._is_written(part):
                 self._model.settle(part)
                 if not self._request.dry_run:
@@ -134,23 +129,22 @@ class _DigestRun:
         if problem is not None:
             self.tally.left.append(LeftSession(part.path, problem.code))
         elif cursor is not None:
-            self._cursors[part.path], self._changed = (
-                replace(cursor, has_entries=True, settled=True),
-                True,
-            )
+            self._cursors[part.path] = replace(cursor, has_entries=True, settled=True)
+            self._read.has_changed = True
         return problem is None
 
     def _is_read(self, file: TranscriptFile) -> bool:
         """True if a file has no news; unreadable ones are not tried again."""
-        if not self._cursors.is_read(file, self._ended):
-            return False
-        problem = self._cursors.problem(file)
+        read = self._cursors.unchanged(file)
+        problem = read.get("problem", "")
         if problem.startswith(OTHER_PROJECT):
             is_outside = self._is_outside(problem)
             self.tally.outside += is_outside
             return is_outside
         if problem:
             self.tally.left.append(LeftSession(file.path, problem))
+        elif not read or not (read["settled"] or file.modified > self._ended):
+            return False
         self.tally.inside += 1
         return True
 
@@ -162,7 +156,7 @@ class _DigestRun:
             cursor = self._cursor(file)
             if cursor is not None and self._is_read(file):  # by what commits tell
                 return
-            seen = ChainMap(self._marks, self._held_marks)
+            seen = ChainMap(self._read.marks, self._held_marks)
             permissive = permissive or self._model is None
             part = news.read_news(
                 self._workspace,
@@ -222,11 +216,12 @@ class _DigestRun:
                 cursor.problem
             )
             return cursor if cursor.fits(file) and not is_unread else None
-        if self._ends is None:
-            self._ends, self._changed = news.committed_ends(self._workspace), True
-        if not self._ends or (cursor := news.rebuilt_cursor(file, self._ends)) is None:
+        if self._read.ends is None:
+            self._read.ends = news.committed_ends(self._workspace)
+            self._read.has_changed = True
+        if not self._read.ends or (cursor := news.rebuilt_cursor(file, self._read.ends)) is None:
             return None
-        self._cursors[file.path], self._changed = cursor, True
+        self._cursors[file.path], self._read.has_changed = cursor, True
         return cursor
 
     def _cursor_behind(
@@ -253,33 +248,25 @@ class _DigestRun:
         if self._request.since is not None:  # what was left out is still to be read
             return
         if part is not None:
-            _add_marks(self._marks, part)
+            _add_marks(self._read.marks, part)
             if self._model is not None:
                 self._model.add(part, file.path)
-        self._cursors[file.path] = cursor
-        self._changed = True
+        self._cursors[file.path], self._read.has_changed = cursor, True
 
     def finish(self, is_whole: bool) -> None:
         if is_whole:  # after all transcripts, committed ends are not needed any more
-            self._ends = {}
+            self._read.ends = {}
         self._save()
 
     def _save(self) -> None:
         self._saved = monotonic()
-        self._changed = self._changed or (self._model is not None and self._model.has_changed)
-        if self._changed and not self._request.dry_run:
+        if self._read.has_changed and not self._request.dry_run:
             self._workspace.ensure_state()
-            if self._model is not None:
-                # before the cursors: lines that are counted twice are sent sooner, and none is
-                # forgotten
-                self._model.save()
-            cursors.write_state(self._workspace.state, ReadState(self._cursors, self._ends))
-            if "_marks" in vars(self):
-                cursors.write_marks(self._workspace.state, self._marks, _today())
+            self._read.write(self._workspace.state)
 
 
 def _add_marks(seen: MutableMapping[str, tuple[str, int]], part: News) -> None:
-    read = part.session, _today()
+    read = part.session, cursors.today()
     for mark in part.marks:
         seen.setdefault(mark, read)
 
@@ -290,11 +277,6 @@ def _add_skipped(before: SkippedLines | None, part: News) -> SkippedLines | None
     if before is not None:
         return replace(before, count=before.count + len(part.skipped))
     return SkippedLines(len(part.skipped), part.skipped[0].line, part.skipped[0].reason)
-
-
-def _today() -> int:
-    """The day, counted from 1970."""
-    return (datetime.now(UTC).date() - date(1970, 1, 1)).days
 
 
 # The verb, and the step of a run.

@@ -13,8 +13,7 @@ from mdmem.folder import config
 from mdmem.model.errors import PathProblem, TranscriptProblem, UsageProblem
 from mdmem.model.history import Blame, FactHistory, SectionHistory
 from mdmem.model.sessions import SessionSummary, Transcript
-from mdmem.nights.digest import cursors
-from mdmem.nights.digest.cursors import Cursor, read_cursors
+from mdmem.nights.digest.cursors import ReadState, read_state
 from mdmem.queries.cited_sessions import CitedSession, cited_sessions
 from mdmem.sessions.clients import CLIENT_NAMES
 from mdmem.sessions.files import (
@@ -220,7 +219,8 @@ def _gone_sessions(workspace: Workspace, sessions: Iterable[str]) -> set[str]:
         gone |= of_client - _named_sessions(of_client, files)
     if gone:
         sources = find_files(workspace.settings.sessions, workspace.environment)
-        paths = dict.fromkeys((*(file.path for file in sources), *read_cursors(workspace.state)))
+        read = read_state(workspace.state).cursors
+        paths = dict.fromkeys((*(file.path for file in sources), *read))
         gone -= {transcript.session for transcript in _read_heads(map(Path, paths))}
     return gone
 
@@ -247,12 +247,8 @@ class KnownSessions:
         self._zone = config.zone(workspace.settings.timezone)
 
     @cached_property
-    def _cursors(self) -> Mapping[str, Cursor]:
-        return cursors.read_cursors(self._workspace.state)
-
-    @cached_property
-    def _marks(self) -> Mapping[str, tuple[str, int]]:
-        return cursors.read_marks(self._workspace.state)
+    def _read(self) -> ReadState:
+        return read_state(self._workspace.state)
 
     @cached_property
     def _cited(self) -> Mapping[str, CitedSession]:
@@ -264,7 +260,7 @@ class KnownSessions:
         new = [
             message
             for message in transcript.messages
-            if message.line > read_line and message.mark not in self._marks
+            if message.line > read_line and message.mark not in self._read.marks
         ]
         return SessionSummary(
             client=transcript.client,
@@ -280,7 +276,7 @@ class KnownSessions:
         )
 
     def _read_line(self, path: Path, transcript: Transcript) -> int:
-        cursor = self._cursors.get(str(path.resolve()))
+        cursor = self._read.cursors.get(str(path.resolve()))
         if cursor is not None and not cursor.problem:
             return cursor.read_line if cursor.fits(stat_file(path)) else 0
         cited = self._cited.get(f"{transcript.client}/{transcript.session}")
@@ -319,7 +315,7 @@ class KnownSessions:
             )
             for name, cited in self._cited.items()
         }
-        for path, cursor in self._cursors.items():
+        for path, cursor in self._read.cursors.items():
             if (start := cursor.start) is not None and start.session and not start.own:
                 session = SessionSummary(
                     client=start.client,

@@ -27,7 +27,7 @@ from mdmem.model.errors import MdmemError, TranscriptProblem
 from mdmem.model.pipelines import LINES, Digest
 from mdmem.model.sessions import Message, Speaker, Transcript
 from mdmem.nights.digest import cursors
-from mdmem.nights.digest.cursors import MOST_TRIES, DueLines
+from mdmem.nights.digest.cursors import MOST_TRIES, DueLines, ReadState
 from mdmem.nights.digest.news import News
 from mdmem.nights.digest.writing import Tally
 from mdmem.sessions.drafts import MODEL_RULE, Draft, DraftRules, draw, unsettled
@@ -74,6 +74,7 @@ class ModelStep:
         zone: tzinfo | None,
         tally: Tally,
         say: Say,
+        read: ReadState,
     ) -> None:
         self._workspace = workspace
         self._request = request
@@ -81,8 +82,8 @@ class ModelStep:
         self._zone = zone
         self._tally = tally
         self._say = say
-        self._due = cursors.read_due(workspace.state)
-        self.has_changed = False
+        self._read = read
+        self._due = read.due
         self._deadline = time.monotonic() + _MOST_SECONDS
         self._stopped = False
         """True after a failure that the next request would meet too."""
@@ -104,7 +105,7 @@ class ModelStep:
             + sum(len(text.encode()) for _, text in unsettled(news.messages, news.drafts)),
             compacted=due.compacted or is_compacted,
         )
-        self.has_changed = True
+        self._read.has_changed = True
 
     @property
     def waiting(self) -> int:
@@ -113,9 +114,7 @@ class ModelStep:
     def is_pending(self, session: str) -> bool:
         return session in self._due and self._due[session].is_pending
 
-    def news(
-        self, paths: Collection[str] | None, marks: Mapping[str, tuple[str, int]]
-    ) -> Iterator[ModelNews]:
+    def news(self, paths: Collection[str] | None) -> Iterator[ModelNews]:
         """Ask about each due session, or (unless `paths` is None) those in these files."""
         if self._request.model is False:
             return
@@ -144,7 +143,7 @@ class ModelStep:
             for session in ready:
                 if self._stopped or self._is_late:
                     break
-                news = self._ask_about(session, asker, marks)
+                news = self._ask_about(session, asker)
                 self._count(asker)
                 if news is not None:
                     yield news
@@ -165,12 +164,7 @@ class ModelStep:
 
     def settle(self, news: ModelNews) -> None:
         self._due[news.session] = news.due
-        self.has_changed = True
-
-    def save(self) -> None:
-        if self.has_changed:
-            cursors.write_due(self._workspace.state, self._due)
-            self.has_changed = False
+        self._read.has_changed = True
 
     def _add_named(self, paths: Collection[str]) -> None:
         due_paths = {due.path for due in self._due.values()}
@@ -189,14 +183,12 @@ class ModelStep:
             return False
         return due.is_ready(is_idle or self._request.model is True)
 
-    def _ask_about(
-        self, session: str, asker: Asker, marks: Mapping[str, tuple[str, int]]
-    ) -> ModelNews | None:
+    def _ask_about(self, session: str, asker: Asker) -> ModelNews | None:
         due = self._due[session]
         transcript = _read(due.path, self._workspace.settings.owner)
         if transcript is None or f"{transcript.client}/{transcript.session}" != session:
             del self._due[session]
-            self.has_changed = True
+            self._read.has_changed = True
             return None
         rules = DraftRules(
             zone=self._zone,
@@ -209,7 +201,7 @@ class ModelStep:
             message
             for message in transcript.messages
             if message.line > due.line
-            and marks.get(message.mark, (session, 0))[0] == session
+            and self._read.marks.get(message.mark, (session, 0))[0] == session
             and not purged.hold(message)
         ]
         asked = self._ask(pack(self._lines(new, drawn)), drawn, new, asker, due.tries)

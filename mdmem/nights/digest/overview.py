@@ -10,8 +10,7 @@ from mdmem.llm import asking
 from mdmem.model.pipelines import StepRecord
 from mdmem.model.reads import ModelStatus, PipelineStatus, SilentStep, SkippedPart
 from mdmem.nights import steps
-from mdmem.nights.digest import cursors
-from mdmem.nights.digest.cursors import Cursors
+from mdmem.nights.digest.cursors import Cursors, ReadState, read_state
 from mdmem.sessions.files import TranscriptFile, find_files
 from mdmem.workspace import Workspace
 
@@ -22,14 +21,14 @@ _SILENT_AGE = timedelta(days=3)
 
 def pipeline_status(workspace: Workspace) -> PipelineStatus:
     """By cursors, step records and files; no transcript is read. Raises: OSError."""
-    records, kept, now = (
+    records, read, now = (
         steps.read_steps(workspace.state),
-        cursors.read_cursors(workspace.state),
+        read_state(workspace.state),
         datetime.now(UTC),
     )
     last = records[-1] if records else None
     sources = workspace.settings.sessions if workspace.settings.digest != "off" else ()
-    unread = _unread(find_files(sources, workspace.environment), kept, now)
+    unread = _unread(find_files(sources, workspace.environment), read.cursors, now)
     oldest = min(unread, key=lambda file: file.modified, default=None)
     return PipelineStatus(
         last_step=last.step if last else None,
@@ -40,13 +39,13 @@ def pipeline_status(workspace: Workspace) -> PipelineStatus:
         oldest_unread=oldest.path if oldest else None,
         oldest_time=_time(oldest) if oldest else None,
         silent=tuple(_silent(records, now)),
-        skipped=tuple(_skipped(kept)),
-        model=_model_status(workspace) if workspace.settings.digest == "model" else None,
+        skipped=tuple(_skipped(read.cursors)),
+        model=_model_status(workspace, read) if workspace.settings.digest == "model" else None,
     )
 
 
-def _model_status(workspace: Workspace) -> ModelStatus:
-    today, due = workspace.now(), cursors.read_due(workspace.state).values()
+def _model_status(workspace: Workspace, read: ReadState) -> ModelStatus:
+    today, due = workspace.now(), read.due.values()
     records = list(asking.read_records(workspace.state))
     last = records[-1] if records else None
     return ModelStatus(

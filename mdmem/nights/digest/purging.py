@@ -74,7 +74,7 @@ def _for_note(target: PurgeTarget, held: list[_HeldTranscript]) -> HeldTranscrip
         ),
         purged=purged_trailer(target.words),
         kept_state=frozenset(
-            (cursors.CURSORS_NAME, cursors.MARKS_NAME, asking.LOG_NAME, asking.OLDER_LOG_NAME)
+            (cursors.STATE_NAME, cursors.OLD_MARKS_NAME, asking.LOG_NAME, asking.OLDER_LOG_NAME)
         ),
     )
 
@@ -82,7 +82,8 @@ def _for_note(target: PurgeTarget, held: list[_HeldTranscript]) -> HeldTranscrip
 def _held(workspace: Workspace, target: PurgeTarget) -> Iterator[_HeldTranscript]:
     cited = cited_sessions.sessions_cited(workspace, target.fact or fact_id(target.words))
     named = (file.path for file in find_files(workspace.settings.sessions, workspace.environment))
-    paths = dict.fromkeys((*map(os.path.realpath, named), *cursors.read_cursors(workspace.state)))
+    read = cursors.read_state(workspace.state).cursors
+    paths = dict.fromkeys((*map(os.path.realpath, named), *read))
     for path in map(Path, paths):
         with suppress(OSError, TranscriptProblem):
             head, data = read_head(str(path)), path.read_bytes()
@@ -129,6 +130,7 @@ def _count_as_read(workspace: Workspace, held: list[_HeldTranscript], say: Say) 
     with files.lock(workspace.state / LOCK_NAME, workspace.settings.lock_timeout, say):
         read = cursors.read_state(workspace.state)
         for each in held:
+            read.due.pop(each.session, None)
             with suppress(OSError):
                 cursor = cursor_of(stat_file(each.path))
                 read.cursors[str(each.path)] = replace(
@@ -140,4 +142,4 @@ def _count_as_read(workspace: Workspace, held: list[_HeldTranscript], say: Say) 
                     has_entries=True,
                     settled=True,
                 )
-        cursors.write_state(workspace.state, read)
+        read.write(workspace.state)
