@@ -90,9 +90,8 @@ def state_of(workspace: Workspace, remote: Remote) -> SyncState:
 
 
 def save_state(workspace: Workspace, state: SyncState) -> None:
-    error = asdict(state.error) if state.error else None
-    fields = asdict(state) | {"error": error, "incoming": list(map(asdict, state.incoming))}
-    files.write_cache(workspace.state / STATE_NAME, json.dumps(fields))
+    # `asdict` leaves the records in a record to `json`.
+    files.write_cache(workspace.state / STATE_NAME, json.dumps(asdict(state), default=asdict))
 
 
 # With `sync = "auto"`: whether a sync is due, and the quiet moment after writes

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from datetime import date, timedelta
 from pathlib import Path
 
@@ -13,7 +12,7 @@ from mdmem.model.writes import is_night
 from mdmem.past import notes
 from mdmem.proposals import branches
 from mdmem.repo import commit_seconds
-from mdmem.startup.records import dataclass
+from mdmem.startup.records import asdict, dataclass
 from mdmem.workspace import Workspace
 
 SEEN_NAME = "dream.json"
@@ -80,13 +79,8 @@ def read_kept(state: Path) -> SeenNight | None:
 
 def write_seen(state: Path, night: SeenNight) -> None:
     """Store the last night. Raises: OSError."""
-    values: Mapping[str, object] = {
-        "version": _VERSION,
-        "day": night.day.isoformat(),
-        "commit": night.commit,
-        "time": night.time,
-    }
-    files.write_cache(state / SEEN_NAME, json.dumps(values))
+    values = {"version": _VERSION, **asdict(night)}
+    files.write_cache(state / SEEN_NAME, json.dumps(values, default=date.isoformat))
 
 
 def _committed(workspace: Workspace) -> SeenNight | None:
