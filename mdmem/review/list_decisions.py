@@ -155,8 +155,11 @@ def _named(workspace: Workspace, named: str, selection: Selection, request: Deci
         for part in proposal.parts
         if part.view.state is PartState.OVERTAKEN and part.name not in names
     )
-    accepted = [_Taking(0, part, taking) for part, taking in zip(parts, takings, strict=True)]
-    return _Work(accepted, proposal=proposal, overtaken=overtaken)
+    accepted = [
+        _Taking(number=0, candidate=part, change=taking)
+        for part, taking in zip(parts, takings, strict=True)
+    ]
+    return _Work(takings=accepted, proposal=proposal, overtaken=overtaken)
 
 
 # Numbers.
