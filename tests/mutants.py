@@ -46,7 +46,12 @@ ROOMS = {
         "mdmem/folder/journal.py",
     ),
     "repo": ("mdmem/repo/*.py",),
-    "changes": ("mdmem/changes/*.py", "mdmem/changes/verbs/*.py"),
+    "changes": (
+        "mdmem/changes/*.py",
+        "mdmem/changes/verbs/*.py",
+        "mdmem/review/*.py",
+        "mdmem/purge/*.py",
+    ),
     "document": ("mdmem/text/document.py", "mdmem/text/addresses.py"),
     "facts": (
         "mdmem/text/facts.py",

@@ -61,7 +61,7 @@ def at(world: World, repository: Path) -> Desk:
 
 
 def leftovers(at: Desk) -> list[str]:
-    """The leftovers of an unfinished write: locks of git, temporary files, the write-ahead record,
+    """The leftovers of an unfinished write: locks of git, temporary files, the journal,
     text that is not committed.
     """
     locks = [path.name for path in (at.root / ".git").glob("*.lock")]
