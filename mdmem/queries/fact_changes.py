@@ -52,15 +52,9 @@ def list_changes(workspace: Workspace, request: ShowChanges, say: Say) -> Change
     )
 
 
-def changes_of_day(workspace: Workspace, day: date, say: Say) -> tuple[FactChange, ...]:
-    """All changes to facts on a day, newest first."""
-    with look_back(workspace, say) as past:
-        return changes_between(past, day, day)
-
-
-def changes_between(past: Past, first: date, last: date | None) -> tuple[FactChange, ...]:
-    """All changes to facts on some days (None: to the end), newest first."""
-    return tuple(_newest_changes(past, ShowChanges(limit=0), first, last))
+def changes_since(past: Past, first: date) -> Sequence[FactChange]:
+    """All changes to facts from a day on, newest first."""
+    return _newest_changes(past, ShowChanges(limit=0), first, None)
 
 
 class Maker(NamedTuple):

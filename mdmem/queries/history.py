@@ -369,14 +369,6 @@ def _first_words(text: str) -> str:
 # Facts.
 
 
-def _rows(trail: Trail, fact: FactId, path: FilePath | None) -> set[int]:
-    return {
-        occurrence.number
-        for occurrence in trail.occurrences_of(fact)
-        if path in (None, occurrence.entry.path)
-    }
-
-
 def _uncommitted_fact(past: Past, reference: str, path: FilePath | None) -> FactHistory | None:
     for location in lookup.locate_fact(past.workspace, reference, lookup.MEMORY):
         if path in (None, location.path):
@@ -388,11 +380,9 @@ def _uncommitted_fact(past: Past, reference: str, path: FilePath | None) -> Fact
 
 
 def _fact_history(past: Past, fact: FactId, path: FilePath | None, limit: int) -> FactHistory:
-    today = past.workspace.now().date()
-    chain = [
-        _with_expiry(link, today)
-        for link in chains.fact_chain(fact, past.trail, _rows(past.trail, fact, path))
-    ]
+    today, occurrences = past.workspace.now().date(), past.trail.occurrences_of(fact)
+    among = {each.number for each in occurrences if path in (None, each.entry.path)}
+    chain = [_with_expiry(link, today) for link in chains.fact_chain(fact, past.trail, among)]
     statuses = [link.status for link in chain if link.id == fact]
     status = Status.CURRENT if Status.CURRENT in statuses else statuses[-1]
     links = tuple(_link_view(past, link) for link in chain[-limit:])

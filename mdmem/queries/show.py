@@ -13,7 +13,7 @@ from mdmem.folder import files, layout
 from mdmem.lookup import dates, lookup
 from mdmem.model import CommitId, FileKind, FilePath, OtherReading, Problem
 from mdmem.model.errors import FactProblem, PathProblem, SectionProblem
-from mdmem.model.history import ChangeKind, DayView
+from mdmem.model.history import ChangeKind, DayView, ShowChanges
 from mdmem.model.reads import Outline, OutlineRow, SectionView, Show
 from mdmem.model.rules import is_iso_day
 from mdmem.model.wording import shell_word, verb
@@ -141,12 +141,14 @@ def _show_day(workspace: Workspace, day: date, say: Say) -> DayView:
         for path in sorted(workspace.memory_files())
         if workspace.kind_of(path) is FileKind.DAILY and layout.day_of(path, workspace.daily) == day
     ]
-    of_day = fact_changes.changes_of_day(workspace, day, say)
+    asked = ShowChanges(since=day.isoformat(), until=day.isoformat(), limit=0)
     return DayView(
         day=day,
         logs=tuple(_read(workspace, Show(file=path)) for path in paths),
         changes=tuple(
-            each for each in of_day if each.kind is not ChangeKind.ADDED or each.path not in paths
+            each
+            for each in fact_changes.list_changes(workspace, asked, say).changes
+            if each.kind is not ChangeKind.ADDED or each.path not in paths
         ),
     )
 

@@ -30,7 +30,7 @@ from mdmem.model.trends import (
 )
 from mdmem.past import figures
 from mdmem.past.figures import LOG_FORMAT, LineCounter
-from mdmem.queries.fact_changes import Maker, changes_between, counts_since
+from mdmem.queries.fact_changes import Maker, changes_since, counts_since
 from mdmem.queries.past import Past, look_back
 from mdmem.repo import discovery, runner
 from mdmem.startup.records import dataclass, replace
@@ -105,7 +105,7 @@ class _TrendReader:
         )
 
     def trends(self) -> FactTrends:
-        changes = changes_between(self._past, self._days[0], None)
+        changes = changes_since(self._past, self._days[0])
         counts = self._counts(changes)
         stays = self._stays()
         ended, living = self._curated_lives(stays.values())
