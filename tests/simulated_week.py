@@ -8,7 +8,7 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -18,21 +18,7 @@ import pytest
 from conftest import World, keep_from_background, sealed_world
 from kept_state import keep_state
 from made_sessions import write_session
-from week_script import (
-    EVENTS,
-    MEMORY,
-    MINUTE,
-    OWNER,
-    PROFILE,
-    SESSIONS,
-    START,
-    Call,
-    HandEdit,
-    Reject,
-    Run,
-    Session,
-    Zone,
-)
+from week_script import EVENTS, MEMORY, MINUTE, OWNER, PROFILE, SESSIONS, START, Session, moment
 
 from mdmem.cli import main
 from mdmem.sessions.clients import CLIENT_NAMES
@@ -152,16 +138,16 @@ class Week:
                 last = min(now, session.start + len(session.turns) * MINUTE).timestamp()
                 os.utime(path, (last, last))
 
-    def edit(self, event: HandEdit) -> None:
-        """Edit MEMORY.md as a person does."""
+    def edit(self, replaced: Sequence[Sequence[str]], message: str | None, *, at: datetime) -> None:
+        """Edit MEMORY.md as a person does; a line is named by a pattern."""
         path = self.root / "MEMORY.md"
         lines = path.read_text().splitlines(keepends=True)
-        for words, text in event.replaced:
+        for words, text in replaced:
             (number,) = [number for number, line in enumerate(lines) if re.search(words, line)]
             lines[number] = text
         path.write_text("".join(lines))
-        if event.message:
-            self.git("commit", "-q", "-m", event.message, "MEMORY.md", at=event.at)
+        if message:
+            self.git("commit", "-q", "-m", message, "MEMORY.md", at=at)
 
     def files(self, root: Path | None = None) -> dict[str, bytes]:
         """The memory files as they are on disk."""
@@ -188,52 +174,52 @@ class Week:
         """What is proposed, as `OLD -> NEW`, either of which may be empty."""
         return tuple(change_text(part["old"], part["new"]) for part in self.proposals())
 
-    def run(self, event: Run) -> None:
-        self.write_sessions(event.at)
+    def run(self, night: str | None, *, at: datetime) -> None:
+        self.write_sessions(at)
         before = self.files()
         commit = self.git("rev-parse", "HEAD").strip()
-        steps = self.call("run", "--json", at=event.at).values["steps"]
+        steps = self.call("run", "--json", at=at).values["steps"]
         self.steps += steps
-        if event.night is None:
+        if night is None:
             return
         copy = self.root.parent / f"morning {len(self.nights)}" / self.root.name
-        self.nights[event.night] = Night(
+        self.nights[night] = Night(
             files_before=before,
             files_after=self.files(),
             proposed=self.proposed(),
             commit_before=commit,
             copy=copy,
-            time=event.at,
+            time=at,
         )
         shutil.copytree(self.root, copy, symlinks=True)
         keep_state(copy)
 
-    def reject(self, event: Reject) -> None:
-        parts = [part for part in self.proposals() if part["new"] and event.text in part["new"]]
+    def reject(self, text: str, *, at: datetime) -> None:
+        """Reject what would bring in a text."""
+        parts = [part for part in self.proposals() if part["new"] and text in part["new"]]
         for part in parts:
-            self.call("reject", part["proposal"], part["part"], at=event.at)
+            self.call("reject", part["proposal"], part["part"], at=at)
 
 
-def live(week: Week, dreams: bool = True, stop: Callable[[Run], bool] = lambda _: False) -> None:
-    """Live through the week; `stop` ends it behind a run. Where nothing `dreams`, nobody accepts or
-    rejects anything.
-    """
+def live(week: Week, last: str = "sixth") -> None:
+    """Live through the week, up to a night."""
     for event in EVENTS:
+        at = moment(event["at"])
         match event:
-            case Call(words=("accept", *_)) | Reject() if not dreams:
-                continue
-            case Zone():
-                week.set_zone(event.zone)
-            case Call():
-                week.call(*event.words, at=event.at)
-            case HandEdit():
-                week.edit(event)
-            case Reject():
-                week.reject(event)
-            case Run():
-                week.run(event)
-                if stop(event):
+            case {"zone": zone}:
+                week.set_zone(zone)
+            case {"call": words}:
+                week.call(*words, at=at)
+            case {"edit": replaced, "message": message}:
+                week.edit(replaced, message, at=at)
+            case {"reject": text}:
+                week.reject(text, at=at)
+            case {"run": night}:
+                week.run(night, at=at)
+                if night == last:
                     return
+            case _:
+                pytest.fail(f"nothing is done by {event}")
 
 
 def facts_of(data: bytes) -> list[str]:

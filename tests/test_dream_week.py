@@ -11,18 +11,7 @@ from pathlib import Path
 import pytest
 from kept_state import keep_state
 from simulated_week import Night, Week, change_text, entries_of, facts_of, live, plain
-from week_gold import (
-    END,
-    FORBIDDEN,
-    FORBIDDEN_IN_MEMORY,
-    FREE,
-    NIGHTS,
-    SAID,
-    Change,
-    changes,
-    entries,
-    lines,
-)
+from week_gold import END, ENTRIES, FORBIDDEN, FORBIDDEN_IN_MEMORY, FREE, NIGHTS, SAID, Change
 
 from mdmem.past.messages import ParsedNote
 from mdmem.past.notes import parse_message
@@ -56,7 +45,7 @@ def written_entries(week: Week) -> list[tuple[str, str, str, str]]:
 
 
 def test_the_entries_of_the_week(week: Week):
-    gold, written = entries(), written_entries(week)
+    gold, written = ENTRIES, written_entries(week)
     assert len(gold) >= 60
     assert len(set(gold)) == len(gold)
     assert sorted(set(written)) == sorted(written)
@@ -87,7 +76,7 @@ def own_notes(week: Week, night: Night) -> list[ParsedNote]:
 
 @pytest.mark.parametrize("name", NIGHTS)
 def test_what_a_night_changes(week: Week, name: str):
-    night, gold = week.nights[name], changes(NIGHTS[name].applied)
+    night, gold = week.nights[name], NIGHTS[name].applied
     before, after = (
         Counter(facts_of(files["MEMORY.md"])) for files in (night.files_before, night.files_after)
     )
@@ -102,7 +91,7 @@ def test_what_a_night_changes(week: Week, name: str):
 
 @pytest.mark.parametrize("name", NIGHTS)
 def test_what_a_night_states(week: Week, name: str):
-    night, gold = week.nights[name], changes(NIGHTS[name].applied)
+    night, gold = week.nights[name], NIGHTS[name].applied
     notes, texts = own_notes(week, night), {}
     for files in (night.files_before, night.files_after):
         items = (line for line in files["MEMORY.md"].decode().splitlines() if line.startswith("- "))
@@ -119,9 +108,7 @@ def test_what_a_night_states(week: Week, name: str):
     ]
     sources = {(fact["source"], plain(fact["text"])) for fact in facts}
     assert {(change.source, change.new) for change in gold if change.new} <= sources
-    said = {
-        plain(line): f"dream/{day}" for day, _, _, line in entries() if day in NIGHTS[name].days
-    }
+    said = {plain(line): f"dream/{day}" for day, _, _, line in ENTRIES if day in NIGHTS[name].days}
     runs = {texts[fact]: note.run for note in notes for fact, _ in note.cites if fact in texts}
     assert {text: run for text, run in runs.items() if text not in FREE} == {
         change.new: said[SAID.get(change.new, change.new)] for change in gold if change.new
@@ -131,19 +118,19 @@ def test_what_a_night_states(week: Week, name: str):
 @pytest.mark.parametrize("name", NIGHTS)
 def test_what_stands_proposed_after_a_night(week: Week, name: str):
     proposed = [text for text in week.nights[name].proposed if not text.endswith(FREE)]
-    assert Counter(proposed) == gold_texts(changes(NIGHTS[name].proposed))
+    assert Counter(proposed) == gold_texts(NIGHTS[name].proposed)
 
 
 def test_the_end_of_the_week(week: Week):
     facts = [text for text in facts_of(week.files()["MEMORY.md"]) if text not in FREE]
-    assert Counter(facts) == Counter(lines(END))
+    assert Counter(facts) == Counter(END)
     memory = week.files()["MEMORY.md"].decode()
     assert [words for words in FORBIDDEN_IN_MEMORY if words in memory] == []
     assert all(
         night.files_before["USER.md"] == night.files_after["USER.md"]
         for night in week.nights.values()
     )
-    assert sum(len(changes(night.applied)) for night in NIGHTS.values()) >= 15
+    assert sum(len(night.applied) for night in NIGHTS.values()) >= 15
 
 
 def morning(night: Night, folder: Path) -> Path:
@@ -173,7 +160,7 @@ def test_what_a_person_accepted_stays(week: Week, tmp_path: Path):
     before, after = (
         Counter(facts_of(files["MEMORY.md"])) for files in (night.files_after, week.files(root))
     )
-    assert before - after == Counter(change.new for change in changes(NIGHTS["second"].applied))
+    assert before - after == Counter(change.new for change in NIGHTS["second"].applied)
     assert after - before == Counter()
 
 
@@ -188,7 +175,7 @@ def test_what_a_person_took_back_stays_out(week: Week, tmp_path: Path):
 
 
 def test_an_early_night_is_taken_back_late(week: Week, tmp_path: Path):
-    night, gold = week.nights["sixth"], changes(NIGHTS["first"].applied)
+    night, gold = week.nights["sixth"], NIGHTS["first"].applied
     root = morning(night, tmp_path)
     answer = week.call("revert", "dream/2026-03-02", at=night.time, root=root, status=1)
     assert "later edits changed what dream/2026-03-02 did: 2 changes" in answer.err
@@ -220,9 +207,9 @@ def test_a_night_that_only_proposes(
 ):
     week = Week.begin(tmp_path, empty_repository, monkeypatch)  # the default
     names = ("first", "second")
-    live(week, stop=lambda event: event.night == names[-1])
+    live(week, names[-1])
     before = Counter(facts_of(week.files()["MEMORY.md"]))
-    gold = [changes(NIGHTS[name].applied + NIGHTS[name].proposed) for name in names]
+    gold = [NIGHTS[name].applied + NIGHTS[name].proposed for name in names]
     assert not before & Counter(change.new for night in gold for change in night)
     assert Counter(text for text in week.proposed() if not text.endswith(FREE)) == sum(
         map(gold_texts, gold), Counter()

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from scripted_models import MODEL, Reply, Script, ScriptedServer, serving
 from simulated_week import Week, change_text, facts_of, live, plain
-from week_gold import END, FREE, NIGHTS, SAID, Change, changes, lines
+from week_gold import END, FREE, NIGHTS, SAID, Change
 from week_script import MEMORY
 
 Json = dict[str, Any]
@@ -27,7 +27,7 @@ def right(data: Json) -> list[Json]:
         change
         for night in NIGHTS.values()
         if data["day"] in night.days
-        for change in changes(night.applied + night.proposed)
+        for change in night.applied + night.proposed
     ]
     return [_right_change(fact, data["memory"], gold) for fact in data["facts"]]
 
@@ -164,7 +164,7 @@ def lived(
         'digest = "model"',
         *settings,
     )
-    live(week, stop=lambda event: event.night == last)
+    live(week, last)
     return week
 
 
@@ -174,14 +174,14 @@ def assert_as_the_gold_list_says(week: Week) -> None:
         facts -= Counter(FORGOTTEN)
     facts += Counter(["the office plant is called Fern", "Fiat"])
     for name in week.nights:
-        gold = changes(NIGHTS[name].applied)
+        gold = NIGHTS[name].applied
         facts = (
             facts - Counter(change.old for change in gold) + Counter(change.new for change in gold)
         )
     assert Counter(facts_of(week.files()["MEMORY.md"])) == facts
     proposed = {text for text in week.proposed() if not text.endswith(FREE)}
     assert proposed == {
-        change_text(each.old, each.new) for each in changes(NIGHTS[list(week.nights)[-1]].proposed)
+        change_text(each.old, each.new) for each in NIGHTS[list(week.nights)[-1]].proposed
     }
 
 
@@ -230,7 +230,7 @@ def test_a_model_that_is_contrary_takes_nothing_away(
 ):
     server.script = scripted(contrary)
     week = lived(tmp_path, empty_repository, monkeypatch, server, last=NAMES[-1])
-    gold = [change for name in NAMES for change in changes(NIGHTS[name].applied)]
+    gold = [change for name in NAMES for change in NIGHTS[name].applied]
     before = facts_of(week.nights[NAMES[0]].files_before["MEMORY.md"])
     after = facts_of(week.files()["MEMORY.md"])
     assert set(before) - set(after) <= {change.old for change in gold} | set(FORGOTTEN)
@@ -256,8 +256,6 @@ def test_the_whole_week(
     week = lived(tmp_path, empty_repository, monkeypatch, server, last="sixth")
     assert Counter(
         text for text in facts_of(week.files()["MEMORY.md"]) if text not in FREE
-    ) == Counter(lines(END))
+    ) == Counter(END)
     proposed = {text for text in week.proposed() if not text.endswith(FREE)}
-    assert proposed == {
-        change_text(each.old, each.new) for each in changes(NIGHTS["sixth"].proposed)
-    }
+    assert proposed == {change_text(each.old, each.new) for each in NIGHTS["sixth"].proposed}
