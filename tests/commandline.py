@@ -81,55 +81,6 @@ WRITE = [
     "like",
     "warnings",
 ]
-FACT = [
-    "id",
-    "text",
-    "key",
-    "kind",
-    "tags",
-    "path",
-    "section",
-    "line",
-    "source",
-    "confidence",
-    "status",
-    "until",
-    "cites",
-    "attribute",
-    "also",
-    "author",
-    "workspace",
-]
-HIT = [
-    *(
-        "path",
-        "start_line",
-        "end_line",
-        "section",
-        "kind",
-        "day",
-        "text",
-        "score",
-        "fact",
-        "tags",
-        "source",
-        "confidence",
-        "status",
-    ),
-    *(
-        "superseded_by",
-        "contradicts",
-        "later",
-        "near",
-        "commit",
-        "uncommitted",
-        "cites",
-        "also",
-        "author",
-        "about",
-        "workspace",
-    ),
-]
 
 
 @dataclass
