@@ -1,5 +1,7 @@
 """The package: every module, template and hook, one version, two ways to start the program."""
 
+import json
+import re
 import shutil
 import site
 import subprocess
@@ -19,6 +21,9 @@ ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 SETUPTOOLS = PROJECT["tool"]["setuptools"]
 MAPPED = {"mdmem.docs": "docs", "mdmem.hooks": "hooks", "mdmem.templates": "templates"}
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+VERSION = re.compile(r"\bversions?(?:\s+up\s+to)?\s+(\d+(?:\.\d+)+)", re.IGNORECASE)
+RELEASE = re.compile(r"(\d+\.\d+\.\d+) - (\d{4}-\d\d-\d\d)")
 
 
 def of_checkout(folder: str) -> set[str]:
@@ -76,6 +81,44 @@ def test_the_package_says_that_it_is_typed():
 def test_version(world: World, tmp_path: Path):
     assert SETUPTOOLS["dynamic"]["version"] == {"attr": "mdmem.__version__"}
     assert world.run(tmp_path, [program(), "--version"]).stdout == f"mdmem {mdmem.__version__}\n"
+
+
+def releases() -> list[tuple[str, str]]:
+    """The version and the date of each release in the changelog, newest first."""
+    changelog = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    headings = re.findall(r"^## (.+)$", changelog, re.MULTILINE)
+    dated = [RELEASE.fullmatch(each) for each in headings[headings[0] == "Unreleased" :]]
+    assert None not in dated, headings
+    return [(each[1], each[2]) for each in dated if each]
+
+
+def test_the_changelog_has_the_version_as_its_newest_release():
+    numbers = [[int(part) for part in version.split(".")] for version, _ in releases()]
+    dates = [date for _, date in releases()]
+    assert releases()[0][0] == mdmem.__version__
+    assert numbers == sorted(numbers, reverse=True)
+    assert dates == sorted(dates, reverse=True)
+
+
+def test_the_plugin_has_the_version():
+    named = {
+        path.parent.name: json.loads(path.read_text(encoding="utf-8"))["version"]
+        for path in (ROOT / "templates" / "plugin").rglob("plugin.json")
+    }
+    assert named == dict.fromkeys((".claude-plugin", ".codex-plugin"), mdmem.__version__)
+
+
+def test_pages_name_released_versions():
+    """Also in short: 0.2 is each release that begins with it."""
+    texts = {page.name: page.read_text(encoding="utf-8") for page in PAGES}
+    named = {(name, each[1]) for name, text in texts.items() for each in VERSION.finditer(text)}
+    released = [f"{version}." for version, _ in releases()]
+    unknown = [
+        (name, version)
+        for name, version in sorted(named)
+        if not any(each.startswith(f"{version}.") for each in released)
+    ]
+    assert (unknown, bool(named)) == ([], True)
 
 
 def program() -> str:
