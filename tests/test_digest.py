@@ -17,7 +17,7 @@ from workspaces import NOW, Desk, desk
 
 from mdmem.memory import Memory
 from mdmem.model.errors import PathProblem, RepositoryProblem, WorkspaceProblem
-from mdmem.model.pipelines import LINES, Digest
+from mdmem.model.pipelines import LINES, Digest, StepFigures
 from mdmem.model.writes import Forget, Remember, WriteOptions
 from mdmem.nights.digest import news
 from mdmem.past.messages import parse_trailers
@@ -50,12 +50,13 @@ def test_what_was_said_stands_under_its_day_and_minute(at: Desk, transcript: Tra
     assert log[log.index("## ") :] == (
         "## 09:00\n\n- [decision] We decided to keep the old pump.\n\n## 09:03\n\n- [preference] I prefer calls before noon.\n"
     )
-    assert (result.sessions, result.messages, result.noise, len(result.commits)) == (1, 4, 2, 1)
+    counted = result.figures
+    assert (counted.sessions, counted.messages, counted.noise, len(result.commits)) == (1, 4, 2, 1)
     assert [entry.cites for entry in result.entries] == [
         ("openclaw/5a1e0000#2",),
         ("openclaw/5a1e0000#5",),
     ]
-    assert result.size == (at.root.parent / "5a1e0000.jsonl").stat().st_size
+    assert result.figures.size == (at.root.parent / "5a1e0000.jsonl").stat().st_size
 
 
 def test_twice_is_once(at: Desk, transcript: Transcript):
@@ -63,12 +64,8 @@ def test_twice_is_once(at: Desk, transcript: Transcript):
     digest(at, path)
     head = at.git("rev-parse", "HEAD")
     again = digest(at, path)
-    assert (again.entries, again.messages, again.commits, at.git("rev-parse", "HEAD")) == (
-        (),
-        0,
-        (),
-        head,
-    )
+    assert (again.entries, again.figures.messages, again.commits) == ([], 0, [])
+    assert at.git("rev-parse", "HEAD") == head
 
 
 @pytest.mark.parametrize("cut", [1, 2, 3, 4])
@@ -84,7 +81,7 @@ def test_only_what_is_new_is_read(at: Desk, transcript: Transcript, cut: int):
         "We decided to keep the old pump.",
         "I prefer calls before noon.",
     ]
-    assert first.messages + second.messages == 4
+    assert first.figures.messages + second.figures.messages == 4
 
 
 def test_a_fork_is_not_read_twice(at: Desk, transcript: Transcript):
@@ -95,12 +92,12 @@ def test_a_fork_is_not_read_twice(at: Desk, transcript: Transcript):
 
 def test_a_message_that_the_client_writes_once_more_is_none_more(at: Desk, transcript: Transcript):
     path = transcript(*TALK)
-    assert digest(at, path).messages == 4
+    assert digest(at, path).figures.messages == 4
     rows = path.read_text().splitlines()
     again = json.loads(rows[1]) | {"id": "0000000f", "parentId": json.loads(rows[-1])["id"]}
     path.write_text("\n".join([*rows, json.dumps(again)]) + "\n")
     result = digest(at, path)
-    assert (result.messages, result.noise, result.entries, result.repeated) == (0, 0, (), 0)
+    assert result.figures == StepFigures(size=result.figures.size)
 
 
 def test_a_rewritten_file_is_read_from_its_start(at: Desk, transcript: Transcript):
@@ -166,7 +163,7 @@ def test_no_secret_is_written(at: Desk, transcript: Transcript):
     result = digest(
         at, transcript(f"We decided that the key is {key} for now.", "We decided to keep the pump.")
     )
-    assert (texts(result), result.redacted) == (["We decided to keep the pump."], 1)
+    assert (texts(result), result.figures.redacted) == (["We decided to keep the pump."], 1)
     assert key not in at.git("log", "-p", "--all")
 
 
@@ -228,7 +225,7 @@ def test_the_best_of_a_session_that_has_ended(at: Desk, transcript: Transcript):
     assert [(entry.text, entry.confidence) for entry in digest(at, path).entries] == [
         ("We see our calm garden and the old roses bloom.", 0.3)
     ]
-    assert digest(at, path).messages == 0
+    assert digest(at, path).figures.messages == 0
 
 
 def test_what_cannot_be_read_is_named_and_the_rest_is_done(
@@ -294,7 +291,7 @@ class TestSettings:
         result = digest(at)
         assert (len(result.entries), result.outside) == (count, outside)
         again = digest(at)
-        assert (again.messages, again.outside) == (0, outside)
+        assert (again.figures.messages, again.outside) == (0, outside)
         assert ("other folders left out" in digest_text(again)) is bool(outside)
 
     def test_off_reads_only_what_is_named(
@@ -302,7 +299,7 @@ class TestSettings:
     ):
         path = transcript(*TALK)
         own(f'digest = "off"\nsessions = ["{path}"]\n')
-        assert (digest(at).messages, digest(at, path).messages) == (0, 4)
+        assert (digest(at).figures.messages, digest(at, path).figures.messages) == (0, 4)
 
     def test_none_are_there(self, at: Desk, own: Callable[[str], None]):
         own('sessions = ["claude"]\n')
@@ -340,7 +337,8 @@ class TestTakenOut:
         at.commit()
         self.forget(at, self.KEPT, actor)
         result = digest(at, transcript(self.KEPT))
-        assert (texts(result), result.refused) == (([self.KEPT], 0) if comes_back else ([], 1))
+        expected = ([self.KEPT], 0) if comes_back else ([], 1)
+        assert (texts(result), result.figures.refused) == expected
 
     def test_by_hand_and_in_nearly_the_same_words(self, at: Desk, transcript: Transcript):
         at.write(
@@ -370,7 +368,7 @@ class TestTakenOut:
                 "Look at it.", f"agent: {lesson}", start=datetime.now(UTC) + timedelta(days=1)
             ),
         )
-        assert (texts(result), result.refused) == ([], 1)
+        assert (texts(result), result.figures.refused) == ([], 1)
 
     def test_what_was_superseded_was_not_taken_out(self, at: Desk, transcript: Transcript):
         at.write("memory/house.md", f"# House\n\n- {self.KEPT}\n")
@@ -394,7 +392,7 @@ def test_an_agent_says_nothing_again_that_memory_knows(at: Desk, transcript: Tra
     result = digest(
         at, transcript(f"agent: {lesson}", "agent: Root cause: the wiring of the boiler was loose.")
     )
-    assert (texts(result), result.repeated) == (
+    assert (texts(result), result.figures.doubled) == (
         ["Root cause: the wiring of the boiler was loose."],
         1,
     )

@@ -133,7 +133,7 @@ def test_nothing_is_doubled_and_nothing_lost(
     digest(at, changed)
     grew = MORE in changed.read_text()
     assert entries(at) == Counter([*KEPT, *([MORE] if grew else [])])
-    assert digest(at, path, changed).entries == ()
+    assert digest(at, path, changed).entries == []
 
 
 def test_a_compaction(at: Desk, tmp_path: Path):

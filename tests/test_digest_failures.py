@@ -46,7 +46,7 @@ def kept(at: Desk) -> dict[str, bytes]:
 def assert_whole_afterwards(at: Desk, paths: list[Path]) -> None:
     """The next digest writes all, and the one after that nothing."""
     assert len(digest(at, *paths).entries) == 3
-    assert digest(at, *paths).messages == 0
+    assert digest(at, *paths).figures.messages == 0
     assert at.read("memory/2026-03-04.md").count("\n- ") == 2
 
 
@@ -100,7 +100,7 @@ def test_the_disk_is_full(
         with pytest.raises((MdmemError, OSError)):
             digest(at, *paths)
     assert len(digest(at, *paths).entries) == (3 if first else 1)
-    assert digest(at, *paths).messages == 0
+    assert digest(at, *paths).figures.messages == 0
     assert at.read("memory/2026-03-04.md").count("\n- ") == 2
 
 

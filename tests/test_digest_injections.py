@@ -241,7 +241,7 @@ def test_no_source_is_raised(at: Desk):
                 START,
             )
         )
-        assert memory.pipelines.digest(Digest(sessions=(str(path),))).entries == ()
+        assert memory.pipelines.digest(Digest(sessions=(str(path),))).entries == []
         assert {
             hit.text: hit.source for hit in memory.facts(ListFacts(everything=True)).facts
         } == before

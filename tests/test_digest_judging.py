@@ -75,7 +75,7 @@ class TestWhilstItIsRead:
         at.commit()
         before_the_commit(lambda: forget(at, KEPT))
         result = digest(at, transcript(KEPT, OTHER))
-        assert (texts(result), result.refused) == ([OTHER], 1)
+        assert (texts(result), result.figures.refused) == ([OTHER], 1)
 
     def test_a_line_of_the_log_is_deleted_and_not_committed(
         self,
@@ -106,7 +106,7 @@ class TestWhilstItIsRead:
 
         before_the_commit(remember)
         result = digest(at, transcript(f"agent: {LESSON}"))
-        assert (texts(result), result.repeated) == ([], 1)
+        assert (texts(result), result.figures.doubled) == ([], 1)
 
     def test_the_same_is_logged(
         self,
@@ -120,7 +120,7 @@ class TestWhilstItIsRead:
 
         before_the_commit(log)
         result = digest(at, transcript(KEPT, OTHER))
-        assert (texts(result), result.repeated) == ([OTHER], 1)
+        assert (texts(result), result.figures.doubled) == ([OTHER], 1)
 
 
 def test_what_was_deleted_by_hand_and_not_committed_stays_away(at: Desk, transcript: Transcript):
@@ -171,7 +171,7 @@ def test_what_a_person_reverted_stays_away(
     copy = tmp_path / "copy.jsonl"
     copy.write_text(path.read_text().replace("5a1e0000", "7c3d0000"))
     result = digest(at, path, copy)
-    assert (texts(result), result.refused) == ([], 2)
+    assert (texts(result), result.figures.refused) == ([], 2)
 
 
 class TestOfAnAgentsWords:
@@ -193,7 +193,7 @@ class TestOfAnAgentsWords:
                 f"agent: {LESSON}", "agent: Root cause: the wiring of the boiler was loose."
             ),
         )
-        assert (texts(result), result.repeated) == (
+        assert (texts(result), result.figures.doubled) == (
             ["Root cause: the wiring of the boiler was loose."],
             1,
         )
@@ -213,7 +213,7 @@ class TestOfAnAgentsWords:
         result = digest(
             at, transcript(f"agent: {LESSON}", f"agent: {LESSON}", every=timedelta(days=1))
         )
-        assert (len(result.entries), result.repeated) == (1, 1)
+        assert (len(result.entries), result.figures.doubled) == (1, 1)
 
     def test_a_person_says_it_again(self, at: Desk, transcript: Transcript):
         result = digest(at, transcript(KEPT, KEPT, every=timedelta(days=1)))
@@ -231,7 +231,7 @@ class TestLimits:
     def test_of_a_session(self, at: Desk, transcript: Transcript):
         path = transcript(*self.facts_said(0, 45))
         result = digest(at, path)
-        assert (len(result.entries), result.surplus) == (40, 5)
+        assert (len(result.entries), result.figures.surplus) == (40, 5)
 
     def test_of_a_session_in_parts_without_state(self, at: Desk, transcript: Transcript):
         for count in (30, 39, 45):
@@ -249,7 +249,7 @@ class TestLimits:
                 *self.facts_said(0, 70), session="6b2f0000", start=START + timedelta(hours=3)
             ),
         )
-        assert (len(result.entries), result.repeated, result.surplus) == (40, 30, 0)
+        assert (len(result.entries), result.figures.doubled, result.figures.surplus) == (40, 30, 0)
 
     @pytest.mark.parametrize(
         ("before", "now"),
@@ -264,7 +264,7 @@ class TestLimits:
         digest(at, transcript(before))
         later = START + timedelta(hours=3)
         result = digest(at, transcript(now, session="6b2f0000", start=later))
-        assert (texts(result), result.repeated) == ([now], 0)
+        assert (texts(result), result.figures.doubled) == ([now], 0)
 
     @pytest.mark.parametrize("dry_run", [False, True])
     def test_of_a_day(self, at: Desk, transcript: Transcript, dry_run: bool):
@@ -273,7 +273,7 @@ class TestLimits:
             for number in range(6)
         ]
         result = digest(at, *paths, dry_run=dry_run)
-        assert (len(result.entries), result.surplus) == (200, 10)
+        assert (len(result.entries), result.figures.surplus) == (200, 10)
 
     def test_a_persons_own_entries_do_not_count(self, at: Desk, transcript: Transcript):
         lines = "".join(f"- the roof has tile {number}\n" for number in range(250))
@@ -290,14 +290,14 @@ def test_a_log_that_takes_no_entries_leaves_the_session_unread(at: Desk, transcr
         transcript(OTHER, session="6b2f0000", start=START + timedelta(days=1)),
     )
     result = digest(at, path, other)
-    assert ([left.why for left in result.left], texts(result), result.messages) == (
+    assert ([left.why for left in result.left], texts(result), result.figures.messages) == (
         ["open-block"],
         [OTHER],
         1,
     )
     at.write("memory/2026-03-04.md", "# 2026-03-04\n\n```\nopen\n```\n")
     result = digest(at, path, other)
-    assert (texts(result), result.messages) == ([KEPT], 1)
+    assert (texts(result), result.figures.messages) == ([KEPT], 1)
 
 
 def test_a_dry_run_counts_what_a_digest_counts(at: Desk, transcript: Transcript):
@@ -305,8 +305,8 @@ def test_a_dry_run_counts_what_a_digest_counts(at: Desk, transcript: Transcript)
     copy = transcript(KEPT, "agent: Noted.", OTHER, "We decided to paint it.", session="6b2f0000")
     tried, done = digest(at, path, copy, dry_run=True), digest(at, path, copy)
     assert (
-        (tried.messages, tried.sessions, tried.repeated)
-        == (done.messages, done.sessions, done.repeated)
+        (tried.figures.messages, tried.figures.sessions, tried.figures.doubled)
+        == (done.figures.messages, done.figures.sessions, done.figures.doubled)
         == (4, 2, 0)
     )
     assert texts(tried) == texts(done)
@@ -348,5 +348,5 @@ def test_a_fork_that_was_read_with_a_session_left_unread_is_read_again(
 
 def test_a_session_with_a_secret_for_a_name_is_not_named(at: Desk, transcript: Transcript):
     result = digest(at, transcript(KEPT, session="AKIAIOSFODNN7EXAMPL3"), transcript(OTHER))
-    assert (texts(result), result.refused) == ([OTHER], 1)
+    assert (texts(result), result.figures.refused) == ([OTHER], 1)
     assert "AKIA" not in at.git("log", "--format=%B")

@@ -84,13 +84,14 @@ class TestWhatIsSent:
     ):
         aged(write_session(folder, *TALK))
         result = run(at).steps[0].record
-        assert (result.outcome, result.by_rule, result.by_model, result.entries) == (
+        counted = result.figures
+        assert (result.outcome, counted.by_rule, counted.by_model, counted.entries) == (
             "done",
             1,
             10,
             11,
         )
-        assert result.tokens > 0
+        assert result.figures.tokens > 0
         (data,) = server.data
         assert [line["n"] for line in data["lines"]] == list(range(3, 13))
         assert [each["text"] for each in data["known"]] == [KEPT]
@@ -180,7 +181,7 @@ class TestWhatIsSent:
         run(at)
         assert len(server.bodies) == 1
         aged(write_session(folder, *TALK, *(SMALL.format(number) for number in range(20, 30))))
-        assert run(at).steps[0].record.by_model == 10
+        assert run(at).steps[0].record.figures.by_model == 10
         assert [line["n"] for line in server.data[1]["lines"]] == list(range(13, 23))
 
     def test_a_megabyte_makes_45_requests_at_most(
@@ -218,8 +219,8 @@ class TestWhatIsSent:
         aged(write_session(folder, *TALK))
         with monkeypatch.context() as patch:
             patch.setattr("mdmem.nights.digest.model_step._MOST_SECONDS", -1)
-            assert (run(at).steps[0].record.entries, len(server.bodies)) == (1, 0)
-        assert run(at).steps[0].record.by_model == 10
+            assert (run(at).steps[0].record.figures.entries, len(server.bodies)) == (1, 0)
+        assert run(at).steps[0].record.figures.by_model == 10
 
     def test_permissive_rules_come_after_the_model(
         self, at: Desk, folder: Path, server: ScriptedServer
@@ -270,7 +271,8 @@ class TestWhatIsSent:
         aged(write_session(folder, *TALK))
         result = run(at)
         assert not result.failed
-        assert (result.steps[0].record.by_rule, result.steps[0].record.by_model) == (1, count)
+        counted = result.steps[0].record.figures
+        assert (counted.by_rule, counted.by_model) == (1, count)
         asked = [json.loads(path.read_text()) for path in scripted.glob("*.request")]
         assert len(asked) == (1 if count else 2)
         assert all(each["cwd"] == [] and each["run"] == "1" for each in asked)
@@ -281,7 +283,7 @@ class TestFlags:
         path = aged(write_session(folder, *TALK))
         assert len(digest(at, path, model=False).entries) == 1
         assert not server.bodies
-        assert run(at).steps[0].record.by_model == 10
+        assert run(at).steps[0].record.figures.by_model == 10
 
     def test_model_asks_whatever_the_settings_say(
         self, at: Desk, folder: Path, server: ScriptedServer
@@ -290,7 +292,7 @@ class TestFlags:
             at, folder, f'model_url = "{server.url}"', f'model_name = "{MODEL}"', digest="rules"
         )
         path = write_session(folder, *TALK[:9])
-        assert run(at).steps[0].record.entries == 1
+        assert run(at).steps[0].record.figures.entries == 1
         result = digest(at, path, model=True)
         assert len(result.entries) == 8
         assert result.model is not None
@@ -335,7 +337,7 @@ class TestFlags:
         aged(write_session(folder, *TALK))
         result = run(at)
         assert result.failed
-        assert (result.steps[0].record.outcome, result.steps[0].record.entries) == (code, 1)
+        assert (result.steps[0].record.outcome, result.steps[0].record.figures.entries) == (code, 1)
         assert result.steps[0].message
 
     def test_the_key_is_sent_and_the_environment_of_another_account_is_not(
@@ -380,7 +382,7 @@ class TestAnswers:
         server.script = in_turn(Reply(text))
         aged(write_session(folder, *TALK))
         record = run(at).steps[0].record
-        assert (record.outcome, record.by_model) == ("done", count)
+        assert (record.outcome, record.figures.by_model) == ("done", count)
         assert len(server.bodies) == 1
 
     @pytest.mark.parametrize(
@@ -391,7 +393,7 @@ class TestAnswers:
     ):
         server.script = in_turn(Reply(text), Reply(facts(ONE)))
         aged(write_session(folder, *TALK))
-        assert run(at).steps[0].record.by_model == 1
+        assert run(at).steps[0].record.figures.by_model == 1
         assert len(server.bodies) == 2
         assert "could not be read" in server.prompts[1]
 
@@ -431,7 +433,7 @@ class TestAnswers:
         assert not result.failed
         assert (last_line(at)["outcome"], last_line(at)["entries"]) == ("model-down", 1)
         server.script = quoting
-        assert run(at).steps[0].record.by_model == 20
+        assert run(at).steps[0].record.figures.by_model == 20
 
     def test_a_hang_ends(
         self, at: Desk, folder: Path, server: ScriptedServer, monkeypatch: pytest.MonkeyPatch
@@ -464,7 +466,7 @@ class TestAnswers:
 
         server.script = script
         aged(write_session(folder, *TALK))
-        assert run(at).steps[0].record.by_model == 10
+        assert run(at).steps[0].record.figures.by_model == 10
         assert [body.get("response_format", {}).get("type") for body in server.bodies] == [
             "json_schema",
             "json_object",
@@ -560,7 +562,7 @@ def test_whoever_writes_while_the_model_is_waited_for_does_not_wait(
     server.script = meanwhile(at, lambda memory: memory.apply(Log("the plumber comes on Friday")))
     at.write("mdmem.toml", "lock_timeout = 0.2\n")
     aged(write_session(folder, *TALK))
-    assert run(at).steps[0].record.by_model == 10
+    assert run(at).steps[0].record.figures.by_model == 10
     assert "the plumber comes on Friday" in log_of(at)
 
 
@@ -605,7 +607,7 @@ class TestWhatIsTold:
             0,
         )
         assert status.last_outcome == "model-down"
-        assert (week.by_model, week.tokens, week.refused) == (1, 730, 1)
+        assert (week.figures.by_model, week.figures.tokens, week.figures.refused) == (1, 730, 1)
 
     def test_each_figure_is_that_of_a_recount(self, at: Desk, folder: Path, server: ScriptedServer):
         server.script = in_turn(Reply(facts(ONE, OTHER, OTHER | {"lines": [99]}), usage=(700, 30)))

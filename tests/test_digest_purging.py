@@ -84,10 +84,10 @@ def test_a_digest_does_not_bring_it_back(at: Desk, transcript: Transcript):
     path = transcript(PRIVATE, OTHER)
     digest(at, path)
     purge(at, PRIVATE)
-    assert digest(at, path).messages == 0
+    assert digest(at, path).figures.messages == 0
     lose_state(at)
     result = digest(at, path)
-    assert (result.messages, texts(result)) == (0, [])
+    assert (result.figures.messages, texts(result)) == (0, [])
     assert PRIVATE not in at.git("log", "-p", "--all")
 
 
@@ -95,9 +95,9 @@ def test_it_is_read_to_its_end(at: Desk, transcript: Transcript):
     digest(at, transcript(PRIVATE))
     grown = transcript(PRIVATE, OTHER)
     purge(at, PRIVATE)
-    assert digest(at, grown).messages == 0
+    assert digest(at, grown).figures.messages == 0
     lose_state(at)
-    assert digest(at, grown).messages == 0
+    assert digest(at, grown).figures.messages == 0
     assert texts(digest(at, transcript(PRIVATE, OTHER, "We decided to paint the roof."))) == [
         "We decided to paint the roof."
     ]
@@ -114,7 +114,7 @@ def test_a_transcript_that_is_rewritten_later_does_not_bring_it_back(
     result = digest(
         at, transcript(PRIVATE, "We decided to paint the roof.", start=START + timedelta(minutes=7))
     )
-    assert (texts(result), result.refused) == (["We decided to paint the roof."], 1)
+    assert (texts(result), result.figures.refused) == (["We decided to paint the roof."], 1)
     longer = f"Remember that {PRIVATE[0].lower()}{PRIVATE[1:]}"
     assert (
         texts(
@@ -154,7 +154,7 @@ def test_others_are_not_read_again(at: Desk, transcript: Transcript):
     path, other = transcript(PRIVATE), transcript("ok", session="6b2f0000")
     digest(at, path, other)
     purge(at, PRIVATE)
-    assert digest(at, path, other).messages == 0
+    assert digest(at, path, other).figures.messages == 0
 
 
 def test_the_note_tells_nothing_but_a_hash(at: Desk, transcript: Transcript):

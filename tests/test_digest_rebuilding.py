@@ -51,12 +51,12 @@ def test_what_was_read_through_is_not_read_again(
     head = at.git("rev-parse", "HEAD")
     again = digest(at, path)
     assert (
-        again.messages,
-        again.size,
+        again.figures.messages,
+        again.figures.size,
         again.entries,
-        again.repeated,
+        again.figures.doubled,
         at.git("rev-parse", "HEAD"),
-    ) == (0, 0, (), 0, head)
+    ) == (0, 0, [], 0, head)
 
 
 def test_only_what_came_since_is_new(at: Desk, transcript: Transcript):
@@ -64,8 +64,8 @@ def test_only_what_came_since_is_new(at: Desk, transcript: Transcript):
     lose(at)
     path = transcript(*SAID)
     result = digest(at, path)
-    assert (texts(result), result.messages) == (KEPT[1:], 2)
-    assert digest(at, path).messages == 0
+    assert (texts(result), result.figures.messages) == (KEPT[1:], 2)
+    assert digest(at, path).figures.messages == 0
 
 
 def test_what_came_after_the_cursor_was_made_again_is_new(at: Desk, transcript: Transcript):
@@ -73,7 +73,7 @@ def test_what_came_after_the_cursor_was_made_again_is_new(at: Desk, transcript: 
     lose(at)
     digest(at, transcript(*SAID[:3]))
     result = digest(at, transcript(*SAID))
-    assert (texts(result), result.messages) == (KEPT[2:], 1)
+    assert (texts(result), result.figures.messages) == (KEPT[2:], 1)
 
 
 def test_a_correction_finds_what_it_corrects_before_the_cursor(at: Desk, transcript: Transcript):
@@ -98,7 +98,7 @@ def test_a_transcript_that_was_rewritten_is_read_again(at: Desk, transcript: Tra
     result = digest(
         at, transcript(*SAID, "We decided to paint the roof.", every=timedelta(minutes=2))
     )
-    assert (texts(result), result.messages, result.repeated) == (
+    assert (texts(result), result.figures.messages, result.figures.doubled) == (
         ["We decided to paint the roof."],
         5,
         3,
@@ -109,7 +109,7 @@ def test_a_transcript_that_gave_nothing_is_read_again(at: Desk, transcript: Tran
     path = transcript("ok", "agent: Noted.")
     digest(at, path)
     lose(at)
-    assert digest(at, path).messages == 2
+    assert digest(at, path).figures.messages == 2
 
 
 def test_each_file_finds_its_cursor_however_they_are_named(at: Desk, transcript: Transcript):
@@ -119,7 +119,7 @@ def test_each_file_finds_its_cursor_however_they_are_named(at: Desk, transcript:
     ]
     digest(at, *paths)
     lose(at)
-    assert [digest(at, path).messages for path in paths] == [0, 0, 0]
+    assert [digest(at, path).figures.messages for path in paths] == [0, 0, 0]
 
 
 def test_commits_that_were_merged_tell_it_too(at: Desk, transcript: Transcript):
@@ -131,7 +131,7 @@ def test_commits_that_were_merged_tell_it_too(at: Desk, transcript: Transcript):
     at.commit()
     at.git("merge", "-q", "--no-edit", "other")
     lose(at)
-    assert digest(at, path).messages == 0
+    assert digest(at, path).figures.messages == 0
 
 
 def test_since_a_day_says_nothing_of_the_rest(at: Desk, transcript: Transcript):
@@ -147,7 +147,7 @@ def test_a_fork_of_a_session_that_was_read_through(at: Desk, transcript: Transcr
     lose(at)
     digest(at, path)
     fork = digest(at, transcript(*SAID, "We decided to paint the roof.", session="6b2f0000"))
-    assert (texts(fork), fork.repeated) == (["We decided to paint the roof."], 3)
+    assert (texts(fork), fork.figures.doubled) == (["We decided to paint the roof."], 3)
 
 
 def test_progress_is_kept_when_a_later_transcript_fails(
@@ -162,5 +162,5 @@ def test_progress_is_kept_when_a_later_transcript_fails(
     with pytest.raises(Exception, match="HEAD"):
         digest(at, grown, later)
     at.git("checkout", "-q", "-")
-    assert digest(at, grown).messages == 0
+    assert digest(at, grown).figures.messages == 0
     assert len(digest(at, later).entries) == 3

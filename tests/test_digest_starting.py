@@ -166,5 +166,5 @@ def test_of_two_one_works(at: Desk, transcript: Path):
     ):
         memory.pipelines.digest(Digest(sessions=(str(transcript),)))
     assert problem.value.code == "running"
-    assert memory.pipelines.digest(Digest(sessions=(str(transcript),))).messages == 0
+    assert memory.pipelines.digest(Digest(sessions=(str(transcript),))).figures.messages == 0
     memory.close()

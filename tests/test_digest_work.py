@@ -111,9 +111,9 @@ def test_what_is_as_it_was_is_not_read_again(at: Desk, folder: Path, read: list[
     assert run(at).outcome == "unknown-format"
     read.clear()
     again = run(at)
-    assert (read, again.outcome, again.left) == ([], "unknown-format", 1)
+    assert (read, again.outcome, again.figures.left) == ([], "unknown-format", 1)
     write_session(folder, *TALK, "We decided to sell the boat.", session="5a1e0001")
-    assert (run(at).entries, read) == (1, ["5a1e0001.jsonl"])
+    assert (run(at).figures.entries, read) == (1, ["5a1e0001.jsonl"])
 
 
 def test_what_has_ended_is_looked_at_once_more(at: Desk, folder: Path, read: list[str]):
@@ -135,9 +135,9 @@ def test_sessions_of_other_projects_are_read_once_they_count(
 ):
     settings(at, folder, "project")
     write_session(folder, *TALK)
-    assert (run(at).entries, run(at).entries, len(read)) == (0, 0, 1)
+    assert (run(at).figures.entries, run(at).figures.entries, len(read)) == (0, 0, 1)
     settings(at, folder)
-    assert run(at).entries == 2
+    assert run(at).figures.entries == 2
 
 
 def test_a_file_by_a_link_is_the_same_file(at: Desk, folder: Path, read: list[str]):

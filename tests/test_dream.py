@@ -819,8 +819,9 @@ class TestNights:
         commits = at.git(
             "log", "--all", "--format=%H", "--grep=Mdmem-Run: dream/2026-03-06"
         ).split()
-        assert len(commits) == record.entries + record.proposed == 2
-        assert (record.messages, record.noise, record.doubled) == (len(result.changes), 1, 1)
+        assert len(commits) == record.figures.entries + record.figures.proposed == 2
+        assert record.figures.messages == len(result.changes)
+        assert (record.figures.noise, record.figures.doubled) == (1, 1)
 
     def test_status_tells_the_last_night(self, at: Desk):
         digested(at, Said("I prefer tea over coffee"))

@@ -341,8 +341,8 @@ class TestTheAsking:
     def test_it_is_asked_once_a_night(self, at: Desk, server: ScriptedServer):
         model, suggestions = asked(at)
         assert [each.op for each in suggestions] == [DreamOp.ADD, DreamOp.ADD]
-        assert (model.requests, model.outcome) == (1, "")
-        assert model.tokens > 0
+        assert (model.figures.requests, model.figures.outcome) == (1, "")
+        assert model.figures.tokens > 0
         stood = memory_of(*ALL.facts, stands(STAMPS.text))
         rules = [leave(STAMPS, "it is already in memory"), RULES[1], leave(LOOP, SAID_ONCE)]
         assert [each.op for each in model.merged(rules, stood, lambda _: False)] == [
@@ -362,13 +362,14 @@ class TestTheAsking:
             at, [leave(STAMPS, "it is already in memory"), RULES[1]]
         )  # one change was written
         assert [each.op for each in suggestions] == [DreamOp.NONE, DreamOp.ADD]
-        assert (len(server.bodies), model.tokens) == (1, 0)
+        assert (len(server.bodies), model.figures.tokens) == (1, 0)
         asked(at, [*RULES, leave(LOOP, SAID_ONCE)])  # what came since
         assert [len(data["facts"]) for data in server.data] == [2, 1]
 
     def test_a_dry_run_only_counts(self, at: Desk, server: ScriptedServer):
         model, suggestions = asked(at, is_dry=True)
-        assert (suggestions, model.requests, model.tokens, server.bodies) == (RULES, 1, 0, [])
+        assert (suggestions, server.bodies) == (RULES, [])
+        assert (model.figures.requests, model.figures.tokens) == (1, 0)
 
     @pytest.mark.parametrize(
         ("reply", "outcome"),
@@ -383,19 +384,19 @@ class TestTheAsking:
     ):
         server.script = in_turn(reply)
         model, suggestions = asked(at)
-        assert (suggestions, model.outcome) == (RULES, outcome)
-        assert model.message
+        assert (suggestions, model.figures.outcome) == (RULES, outcome)
+        assert model.figures.message
 
     def test_over_the_tokens_of_the_day(self, at: Desk, server: ScriptedServer):
         settings(
             at, f'model_url = "{server.url}"', f'model_name = "{MODEL}"', "model_tokens_day = 100"
         )
         model, suggestions = asked(at)
-        assert (suggestions, model.outcome, server.bodies) == (RULES, "model-budget", [])
+        assert (suggestions, model.figures.outcome, server.bodies) == (RULES, "model-budget", [])
 
     def test_without_settings(self, at: Desk):
         model, suggestions = asked(at)
-        assert (suggestions, model.outcome) == (RULES, "no-model")
+        assert (suggestions, model.figures.outcome) == (RULES, "no-model")
 
     def test_one_that_was_just_down_is_asked_if_somebody_wants_it(
         self, at: Desk, server: ScriptedServer
@@ -418,7 +419,7 @@ class TestTheAsking:
             asked(at, [leave(entry(f"The pump {age} leaks.", Source.INFERRED), SAID_ONCE)])
             assert len(server.bodies) == count
         model, _ = asked(at)
-        assert (model.outcome, len(server.bodies)) == ("model-down", 1)
+        assert (model.figures.outcome, len(server.bodies)) == ("model-down", 1)
         asked(at, is_asked_for=True)
         assert len(server.bodies) == 2
 
@@ -501,9 +502,9 @@ class TestTheNight:
             NOISE.text: (DreamOp.NONE, False),
             BY_NOBODY.text: (DreamOp.NONE, False),
         }
-        assert (result.refused, result.outcome) == (1, "")
+        assert (result.figures.refused, result.outcome) == (1, "")
         assert (
-            result.tokens
+            result.figures.tokens
             == sum(each.tokens for each in asking.read_records(morning.workspace.state))
             > 0
         )
@@ -540,10 +541,11 @@ class TestTheNight:
             digested(morning, STATED)
             result = dream(morning, dry_run=True)
             assert server.bodies == []
-        assert dream_text(result).endswith(f"\nmodel: 1 request ({result.size:,} bytes, 0 tokens)")
-        assert result.size > 1_000
+        size = result.model.size
+        assert dream_text(result).endswith(f"\nmodel: 1 request ({size:,} bytes, 0 tokens)")
+        assert size > 1_000
         values = to_json(result)
-        assert (values["requests"], values["bytes"], values["tokens"]) == (1, result.size, 0)
+        assert (values["requests"], values["bytes"], values["tokens"]) == (1, size, 0)
 
     def test_one_that_is_not_set_is_said_before_anything_is_done(self, morning: Desk):
         digested(morning, STATED)
@@ -582,7 +584,7 @@ class TestTheNight:
             self.lines(morning, server)
             result = dream(morning)
         assert (fates(result), result.outcome) == ({STATED_LINE: (DreamOp.ADD, True)}, "model-down")
-        assert "not in the format" in result.message
+        assert "not in the format" in result.model.message
 
     def test_whoever_writes_meanwhile_is_seen(self, morning: Desk):
         def script(data: dict[str, Any], number: int) -> Reply:

@@ -220,7 +220,9 @@ def test_each_byte_of_other_letters_may_be_a_token(tmp_path: Path, server: Scrip
 def test_a_dry_run_only_counts(tmp_path: Path, server: ScriptedServer):
     dry = asker(tmp_path, server, dry=True)
     assert dry.ask(request()) is None
-    assert (dry.sent, dry.sent_bytes, dry.tokens, server.bodies) == (1, request().size, 0, [])
+    figures = dry._run.figures
+    assert (figures.requests, figures.size, figures.tokens) == (1, request().size, 0)
+    assert server.bodies == []
     assert not list(tmp_path.iterdir())
 
 

@@ -13,7 +13,7 @@ from commandline import Shell
 from pi_sessions import write_session
 
 from mdmem.health.stats import run_figures
-from mdmem.model.pipelines import StepRecord
+from mdmem.model.pipelines import StepFigures, StepRecord
 from mdmem.nights import steps
 from mdmem.workspace import open_at
 
@@ -46,7 +46,7 @@ def record(days: float, **figures: Any) -> StepRecord:
         outcome="done",
         ms=1.0,
         time=datetime.now(UTC) - timedelta(days=days),
-        **figures,
+        figures=StepFigures(**figures),
     )
 
 
@@ -112,7 +112,7 @@ class TestStatus:
         assert (skipped["lines"], skipped["first"]) == (3, 3)
         assert f"skipped    {path}: 3 lines, the first is line 3 (" in shell.run("status").out
         state = shell.folder / ".git" / "mdmem" / "root"
-        assert [each.skipped for each in steps.read_steps(state)] == [1, 2]
+        assert [each.figures.skipped for each in steps.read_steps(state)] == [1, 2]
         path.unlink()
         assert status(shell)["skipped"] == []
 
@@ -151,22 +151,15 @@ class TestStats:
                 outcome=outcome,
                 ms=1.0,
                 time=monday + timedelta(days=days),
-                messages=10,
-                noise=4,
-                entries=2,
-                doubled=1,
+                figures=StepFigures(messages=10, noise=4, entries=2, doubled=1),
             )
             for days, outcome in ((0, "done"), (6, "busy"), (7, "unchanged"))
         ]
         first, second = run_figures(of_steps, (monday + timedelta(days=8)).date(), UTC, 12).weeks
-        assert (first.week, first.steps, first.failed, first.messages, first.entries) == (
-            "2026-W10",
-            2,
-            1,
-            20,
-            4,
-        )
-        assert (second.week, second.steps, second.failed, second.doubled) == ("2026-W11", 1, 0, 1)
+        assert (first.week, first.steps, first.failed) == ("2026-W10", 2, 1)
+        assert first.figures == StepFigures(messages=20, noise=8, entries=4, doubled=2)
+        assert (second.week, second.steps, second.failed) == ("2026-W11", 1, 0)
+        assert second.figures.doubled == 1
 
     def test_as_a_table(self, shell: Shell, sessions: Path):
         write_session(sessions, "We decided to keep the pump.", "ok")

@@ -78,7 +78,7 @@ def test_it_tells_how_far_it_is(shell: Shell, days: int):
         )
     ) as memory:
         (step,) = memory.pipelines.run().steps
-    assert step.record.entries == days
+    assert step.record.figures.entries == days
     assert counts[-1] == (days, days)
     assert [done for done, _ in counts] == sorted(done for done, _ in counts)
     assert len(counts) >= days

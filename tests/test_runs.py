@@ -18,22 +18,9 @@ from mdmem.nights import steps
 from mdmem.nights.steps import in_turn
 
 KEYS = [
-    *(
-        "time",
-        "run",
-        "step",
-        "ms",
-        "sessions",
-        "bytes",
-        "messages",
-        "noise",
-        "by_rule",
-        "by_model",
-        "entries",
-        "doubled",
-        "redacted",
-    ),
-    *("refused", "proposed", "tokens", "outcome", "surplus", "skipped", "left"),
+    *("time", "run", "step", "ms", "outcome", "bytes", "sessions", "messages", "noise", "by_rule"),
+    *("by_model", "entries", "doubled", "redacted", "refused", "proposed", "tokens", "surplus"),
+    *("skipped", "left"),
 ]
 TALK = ("We decided to keep the old pump.", "agent: Noted.", "I prefer calls before noon.")
 

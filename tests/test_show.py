@@ -32,6 +32,8 @@ from mdmem.model.pipelines import (
     DreamOp,
     DreamResult,
     LeftSession,
+    ModelFigures,
+    StepFigures,
 )
 from mdmem.model.proposals import Advice, AdviceKind, ReviewResult
 from mdmem.model.reads import SectionView
@@ -392,17 +394,9 @@ def test_nothing_of_a_session_steers_the_terminal_of_a_digest():
     )
     result = DigestResult(
         run="digest/20260304T093000Z-0a1b2c3d",
-        sessions=1,
-        messages=1,
-        size=80,
-        noise=0,
-        entries=(entry,),
-        repeated=0,
-        redacted=0,
-        refused=0,
-        surplus=0,
-        commits=(),
-        left=(LeftSession("/p/\u202e\nx.jsonl", "unknown-format"),),
+        figures=StepFigures(sessions=1, messages=1, size=80),
+        entries=[entry],
+        left=[LeftSession("/p/\u202e\nx.jsonl", "unknown-format")],
     )
     lines = pipelines.digest_text(result).split("\n")
     assert len(lines) == 4
@@ -425,9 +419,9 @@ def test_a_night_counts_the_reasons_for_which_entries_are_left():
         )
 
     changes = (left("it was said only once"), left("it stands"), left("it was said only once"))
-    assert pipelines.dream_text(
-        DreamResult("dream/2026-03-04", (date(2026, 3, 4),), changes)
-    ).splitlines() == [
+    day = date(2026, 3, 4)
+    result = DreamResult("dream/2026-03-04", (day,), changes, StepFigures(), ModelFigures())
+    assert pipelines.dream_text(result).splitlines() == [
         "dream/2026-03-04: 0 applied, 0 proposed, 3 skipped",
         "  2 skipped: it was said only once",
         "  1 skipped: it stands",

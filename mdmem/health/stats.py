@@ -13,7 +13,7 @@ from statistics import fmean, median, stdev
 from typing import TypeVar
 
 from mdmem.events import Event, Outcome, Quality
-from mdmem.model.pipelines import StepRecord
+from mdmem.model.pipelines import StepFigures, StepRecord
 from mdmem.past.figures import monday, week_name
 from mdmem.startup.records import dataclass
 
@@ -119,21 +119,12 @@ class ContextFigures:
 
 @dataclass(frozen=True, slots=True)
 class RunWeek:
-    """The steps of a week with sums of their figures; `size` in bytes, `failed` part of `steps`."""
+    """The steps of a week with sums of their figures; `failed` is part of `steps`."""
 
     week: str
     steps: int
     failed: int
-    sessions: int
-    size: int
-    messages: int
-    noise: int
-    entries: int
-    doubled: int
-    redacted: int
-    refused: int
-    by_model: int
-    tokens: int
+    figures: StepFigures
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,21 +245,10 @@ def run_figures(
 
 
 def _run_week(name: str, steps: Sequence[StepRecord]) -> RunWeek:
-    return RunWeek(
-        week=name,
-        steps=len(steps),
-        failed=sum(step.failed for step in steps),
-        sessions=sum(step.sessions for step in steps),
-        size=sum(step.size for step in steps),
-        messages=sum(step.messages for step in steps),
-        noise=sum(step.noise for step in steps),
-        entries=sum(step.entries for step in steps),
-        doubled=sum(step.doubled for step in steps),
-        redacted=sum(step.redacted for step in steps),
-        refused=sum(step.refused for step in steps),
-        by_model=sum(step.by_model for step in steps),
-        tokens=sum(step.tokens for step in steps),
-    )
+    figures = StepFigures()
+    for step in steps:
+        figures.add(step.figures)
+    return RunWeek(name, len(steps), sum(step.failed for step in steps), figures)
 
 
 def _number(figures: Mapping[str, object], name: str) -> float:

@@ -30,7 +30,8 @@ from mdmem.llm.endpoints import (
     ModelServer,
 )
 from mdmem.llm.requests import ModelRequest
-from mdmem.startup.records import asdict, dataclass
+from mdmem.model.pipelines import ModelFigures
+from mdmem.startup.records import asdict, dataclass, field
 
 FOLDER_NAME = "model"
 _KEEP_SECONDS = 30 * 24 * 3600
@@ -144,12 +145,16 @@ def _open_model(endpoint: ModelServer | ModelCommand) -> Model:
 
 @dataclass(frozen=True, slots=True)
 class AskedRun:
-    """The run that asks, and its tokens. Days are those of `zone`. `is_dry`: nothing is sent."""
+    """The run that asks, and its tokens. Days are those of `zone`. `is_dry`: nothing is sent.
+
+    Requests are added to `figures`; in a dry run those that would be sent.
+    """
 
     name: str
     tokens_a_day: int
     zone: tzinfo | None
     is_dry: bool = False
+    figures: ModelFigures = field(default_factory=ModelFigures)
 
 
 class Asker:
@@ -166,9 +171,6 @@ class Asker:
         self._now = now
         self._model: Model | None = None
         self._used: tuple[date, int] | None = None
-        self.tokens = 0  # used by this run
-        self.sent = 0  # requests; in a dry run those that would be sent
-        self.sent_bytes = 0
         if not run.is_dry:
             _drop_answers(state, time.time() - _KEEP_SECONDS)
 
@@ -233,8 +235,8 @@ class Asker:
             keep_answer(self._state, name, text, attempt)
 
     def _count_sent(self, request: ModelRequest) -> None:
-        self.sent += 1
-        self.sent_bytes += request.size
+        self._run.figures.requests += 1
+        self._run.figures.size += request.size
 
     def _tokens_for_answer(self, request: ModelRequest) -> int:
         # limited to the tokens left today
@@ -275,7 +277,7 @@ class Asker:
             ms=ms,
             outcome=outcome,
         )
-        self.tokens += record.tokens
+        self._run.figures.tokens += record.tokens
         if self._used is not None:
             self._used = (self._used[0], self._used[1] + record.tokens)
         append_record(self._state, record)

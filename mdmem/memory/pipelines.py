@@ -78,7 +78,7 @@ class Pipelines:
             digesting = module("nights.digest.digesting")
             result: DigestResult = digesting.digest(workspace, request, self.say, self.progress)
             event.done(bool(result.commits))
-            event.measured(digesting.figures(result))
+            event.measured(module("nights.steps").figure_values(result.figures))
         if result.commits:
             module("index.background").start_catching_up(self.workspace)
         return result
@@ -91,7 +91,7 @@ class Pipelines:
             dreaming = module("nights.dream.dreaming")
             result: DreamResult = dreaming.dream(self.workspace, request, self.say)
             event.done(bool(result.commits))
-            event.measured(dreaming.figures(result))
+            event.measured(module("nights.steps").figure_values(result.figures))
         if result.commits:
             module("index.background").start_catching_up(self.workspace)
         return result
@@ -109,7 +109,7 @@ class Pipelines:
             result: RunResult = module("memory.running").run(
                 self.workspace, self.sync, self.say, self.progress
             )
-            has_written = any(step.record.entries for step in result.steps)
+            has_written = any(step.record.figures.entries for step in result.steps)
             event.done(has_written)
             event.measured(
                 {

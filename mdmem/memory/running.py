@@ -12,6 +12,7 @@ from mdmem.model.pipelines import (
     DigestResult,
     DreamResult,
     RunResult,
+    StepRecord,
     StepResult,
     SyncResult,
 )
@@ -21,7 +22,7 @@ from mdmem.nights.steps import BELOW_RUN, StepRecorder, in_turn, unrecorded
 from mdmem.workspace import Progress, Say, Workspace, refresh
 
 _DIGEST, _DREAM, _SYNC = "digest", "dream", "sync"
-_Work = Callable[[StepRecorder], DigestResult | DreamResult]
+_Work = Callable[[StepRecord], DigestResult | DreamResult]
 
 
 def run(
@@ -46,14 +47,14 @@ def _synced(
     recorder = StepRecorder(workspace.state, _SYNC, keep=False)
     result = None
     try:
-        with recorder:
+        with recorder as step:
             result = sync(only_unsent)
             if result and not (result.pulled or result.pushed):
-                recorder.outcome = UNCHANGED
+                step.outcome = UNCHANGED
     except (MdmemError, OSError) as problem:
         # A sync at work looks once more.
         if not isinstance(problem, MdmemError) or problem.code != "running":
-            yield _failed(recorder, problem)
+            yield _failed(recorder.record, problem)
     if result:
         yield StepResult(record=recorder.record, sync=result)
 
@@ -104,21 +105,18 @@ def _dream_due_days(workspace: Workspace, say: Say) -> list[StepResult]:
 def _tried(workspace: Workspace, name: str, work: _Work) -> StepResult:
     recorder = StepRecorder(workspace.state, name)
     try:
-        with recorder:
-            result = work(recorder)
+        with recorder as step:
+            result = work(step)
     except (MdmemError, OSError) as problem:
-        return _failed(recorder, problem)
+        return _failed(recorder.record, problem)
+    message = result.model.message if result.model and step.failed else ""
     if isinstance(result, DreamResult):
-        return StepResult(
-            record=recorder.record, message=result.message if recorder.record.failed else ""
-        )
-    message = result.model.message if result.model and recorder.record.failed else ""
+        return StepResult(step, message)
     return StepResult(
-        record=recorder.record, left=result.left, message=message, outside=result.only_outside
+        record=step, message=message, left=tuple(result.left), outside=result.only_outside
     )
 
 
-def _failed(recorder: StepRecorder, problem: MdmemError | OSError) -> StepResult:
+def _failed(record: StepRecord, problem: MdmemError | OSError) -> StepResult:
     failure = as_failure(problem)
-    message, hint = map(secrets.redact, (failure.message, failure.hint))
-    return StepResult(record=recorder.record, message=message, hint=hint)
+    return StepResult(record, secrets.redact(failure.message), secrets.redact(failure.hint))

@@ -9,8 +9,9 @@ from enum import StrEnum
 from mdmem.model import CommitId, FactId, FilePath, SectionPath, Source
 from mdmem.model.errors import UsageProblem
 from mdmem.model.rules import require_possible_day
-from mdmem.model.wording import field, verb
-from mdmem.startup.records import dataclass
+from mdmem.model.wording import field as field_name
+from mdmem.model.wording import verb
+from mdmem.startup.records import dataclass, field
 
 SYNCED, QUEUED, BLOCKED, FAILING = "synced", "queued", "blocked", "failing"
 """The states of a workspace towards its remote: equal; to be tried again; waiting for a person;
@@ -38,7 +39,7 @@ class Sync:
     def __post_init__(self) -> None:
         if not 0 < self.wait < 1e6:
             raise UsageProblem(
-                f"{field('wait')} must be more than 0 and less than a million seconds,"
+                f"{field_name('wait')} must be more than 0 and less than a million seconds,"
                 f" not {self.wait:g}"
             )
 
@@ -140,11 +141,11 @@ class Digest:
         require_possible_day(self.since, "since")
         if self.keep not in (FACTS, LINES):
             raise UsageProblem(
-                f"{field('keep')} is {self.keep[:80]!r}", f"It is {FACTS} or {LINES}."
+                f"{field_name('keep')} is {self.keep[:80]!r}", f"It is {FACTS} or {LINES}."
             )
         if self.model and self.since is not None:
             raise UsageProblem(
-                f"{field('model')} and {field('since')} exclude each other",
+                f"{field_name('model')} and {field_name('since')} exclude each other",
                 "Messages from before that day stay due.",
             )
 
@@ -171,50 +172,83 @@ class LeftSession:
     why: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class ModelFigures:
-    """The model's part in a digest.
+    """The model's part in a step, added up while it is asked.
 
     - `requests`, `size` (bytes), `tokens`: sent; in a dry run, to be sent.
     - `bad_answers`: suggestions that the check refused. `waiting`: sessions not asked about yet.
     - `outcome`, `message`: why some requests have no answer; empty: all have one.
     """
 
-    requests: int
-    size: int
-    tokens: int
-    entries: int
-    bad_answers: int
-    waiting: int
-    outcome: str
-    message: str
+    requests: int = 0
+    size: int = 0
+    tokens: int = 0
+    entries: int = 0
+    bad_answers: int = 0
+    waiting: int = 0
+    outcome: str = ""
+    message: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
+class StepFigures:
+    """The figures of a step, added up while it works.
+
+    - `size` (bytes), `messages`: new ones. `noise`: without content. `redacted`: with a secret.
+    - `entries`: written, `by_rule` or `by_model`. `doubled`: already there. `proposed`: for review.
+    - `refused`: forbidden entries, and suggestions of a model. `surplus`: over the limit.
+    - `skipped`: lines that are no record of a known type. `left`: unreadable transcripts.
+    """
+
+    sessions: int = 0
+    size: int = 0
+    messages: int = 0
+    noise: int = 0
+    by_rule: int = 0
+    by_model: int = 0
+    entries: int = 0
+    doubled: int = 0
+    redacted: int = 0
+    refused: int = 0
+    proposed: int = 0
+    tokens: int = 0
+    surplus: int = 0
+    skipped: int = 0
+    left: int = 0
+
+    def add(self, other: StepFigures) -> None:
+        """Add the figures of another step."""
+        for name in self.__match_args__:
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+
+
+@dataclass(slots=True)
 class DigestResult:
-    """The figures and entries of a digest; `messages` and `size` (bytes) count what was new.
+    """The figures and entries of a digest, added up while it works.
 
-    - `noise`: messages without content. `repeated`: already in that day's log.
-    - `redacted`: messages with a secret. `refused`: forbidden entries. `surplus`: over the limit.
     - `inside`, `outside`: the known sessions of this folder, and of others. `model`: None where no
       model was asked.
     """
 
     run: str
-    sessions: int
-    messages: int
-    size: int
-    noise: int
-    entries: tuple[DigestedEntry, ...]
-    repeated: int
-    redacted: int
-    refused: int
-    surplus: int
-    commits: tuple[CommitId, ...]
-    left: tuple[LeftSession, ...]
+    figures: StepFigures
+    entries: list[DigestedEntry] = field(default_factory=list)
+    commits: list[CommitId] = field(default_factory=list)
+    left: list[LeftSession] = field(default_factory=list)
     inside: int = 0
     outside: int = 0
     model: ModelFigures | None = None
+
+    @property
+    def outcome(self) -> str:
+        """The outcome of the step: the code of what failed, or whether anything was new."""
+        if self.left:
+            is_unknown = any(left.why == "unknown-format" for left in self.left)
+            return "unknown-format" if is_unknown else "unreadable"
+        if self.model and self.model.outcome:
+            return self.model.outcome
+        return DONE if self.commits or self.figures.messages else UNCHANGED
 
     @property
     def only_outside(self) -> int:
@@ -296,20 +330,15 @@ class DreamChange:
 class DreamResult:
     """The outcome of a dream: its `run` as commits name it, its days, and the result per entry.
 
-    - `requests`, `size` (bytes), `tokens`: sent to a model; in a dry run, to be sent.
-    - `refused`: suggestions of the model that the check refused.
-    - `outcome`, `message`: why some of it was held back; empty: nothing was.
+    `outcome`: why some of it was held back; empty: nothing was.
     """
 
     run: str
     days: tuple[date, ...]
     changes: tuple[DreamChange, ...]
-    requests: int = 0
-    size: int = 0
-    tokens: int = 0
-    refused: int = 0
+    figures: StepFigures
+    model: ModelFigures
     outcome: str = ""
-    message: str = ""
     dry_run: bool = False
 
     @property
@@ -328,14 +357,11 @@ PASSING = (*PASSING_OUTCOMES, TOO_MANY_CHANGES)
 """Outcomes of steps that worked, but about which the user should know."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class StepRecord:
-    """One step that was carried out, with its figures.
+    """One step that is or was carried out.
 
-    - `time`: of its end, real time. `run`: its name in commits (None: it failed before it had one).
-    - `size` (bytes), `messages`: new ones. `noise`, `redacted`: see `DigestResult`.
-    - `skipped`: lines that are no record of a known type. `left`: unreadable transcripts.
-    - `entries`: written, `by_rule` or `by_model`. `doubled`: already there. `proposed`: for review.
+    `time`: of its end, real time. `run`: its name in commits (None: it failed before it had one).
     """
 
     step: str
@@ -343,21 +369,7 @@ class StepRecord:
     ms: float
     time: datetime
     run: str | None = None
-    sessions: int = 0
-    size: int = 0
-    messages: int = 0
-    noise: int = 0
-    by_rule: int = 0
-    by_model: int = 0
-    entries: int = 0
-    doubled: int = 0
-    redacted: int = 0
-    refused: int = 0
-    proposed: int = 0
-    tokens: int = 0
-    surplus: int = 0
-    skipped: int = 0
-    left: int = 0
+    figures: StepFigures = field(default_factory=StepFigures)
 
     @property
     def failed(self) -> bool:
@@ -411,7 +423,9 @@ class Schedule:
                 f"no schedule for {self.system[:80]!r}", f"It is {SYSTEMD} or {CRON}."
             )
         if self.install and self.uninstall:
-            raise UsageProblem(f"{field('install')} and {field('uninstall')} exclude each other")
+            raise UsageProblem(
+                f"{field_name('install')} and {field_name('uninstall')} exclude each other"
+            )
 
 
 @dataclass(frozen=True, slots=True)

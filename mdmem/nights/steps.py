@@ -9,19 +9,19 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import Any, TypeVar
 
 from mdmem import events
 from mdmem.folder import files
 from mdmem.folder.machine import host_name
 from mdmem.model import RUNS_NAME as RUNS_NAME
 from mdmem.model.errors import RepositoryProblem
-from mdmem.model.pipelines import DONE, NOTHING_TO_DO, StepRecord
+from mdmem.model.pipelines import DONE, NOTHING_TO_DO, StepFigures, StepRecord
 from mdmem.startup.records import asdict
 
 T = TypeVar("T")
@@ -115,52 +115,22 @@ MAX_BYTES = 2_000_000
 
 _MOST_SECONDS = 60
 _LINE_BYTES = 4096
-_KEYS = (
-    "time",
-    "run",
-    "step",
-    "ms",
-    "sessions",
-    "size",
-    "messages",
-    "noise",
-    "by_rule",
-    "by_model",
-    "entries",
-    "doubled",
-    "redacted",
-    "refused",
-    "proposed",
-    "tokens",
-    "outcome",
-    "surplus",
-    "skipped",
-    "left",
-)
-_NAMES = {"size": "bytes"}
-"""Names of fields in a line, where different."""
 
 
 class StepRecorder:
     """Times a step, and records it with figures and outcome when the block ends.
 
-    `with StepRecorder(state, "digest") as step: step.run = …; step.figures = …; step.outcome = …`
+    `with StepRecorder(state, "digest") as step: step.run = …; step.figures.size += …`
     """
 
     def __init__(self, state: Path, step: str, keep: bool = True) -> None:
-        self.run: str | None = None
-        self.outcome = DONE
-        self.figures: Mapping[str, int] = {}
-        self.record = unrecorded(step)
-        """The record, from the end of the block on."""
+        self.record = StepRecord(step=step, outcome=DONE, ms=0.0, time=datetime.now(UTC))
         self._state = state
-        self._step = step
         self._keep = keep
         self._started = time.monotonic()
 
-    def __enter__(self) -> Self:
-        self._started = time.monotonic()
-        return self
+    def __enter__(self) -> StepRecord:
+        return self.record
 
     def __exit__(
         self,
@@ -168,16 +138,10 @@ class StepRecorder:
         problem: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        ms = round((time.monotonic() - self._started) * 1000, 1)
-        outcome = self.outcome if problem is None else events.outcome_of(problem)[1]
-        self.record = StepRecord(
-            step=self._step,
-            outcome=outcome,
-            ms=ms,
-            time=datetime.now(UTC),
-            run=self.run,
-            **self.figures,
-        )
+        self.record.ms = round((time.monotonic() - self._started) * 1000, 1)
+        self.record.time = datetime.now(UTC)
+        if problem is not None:
+            self.record.outcome = events.outcome_of(problem)[1]
         if self._keep:
             with suppress(OSError):  # the work is done, or has failed for another reason
                 events.append_line(
@@ -216,8 +180,20 @@ def unrecorded(step: str) -> StepRecord:
 
 
 def record_json(record: StepRecord) -> dict[str, Any]:
-    values = asdict(record) | {"time": record.time.isoformat(timespec="milliseconds")}
-    return {_NAMES.get(name, name): values[name] for name in _KEYS}
+    return {
+        "time": record.time.isoformat(timespec="milliseconds"),
+        "run": record.run,
+        "step": record.step,
+        "ms": record.ms,
+        "outcome": record.outcome,
+        **figure_values(record.figures),
+    }
+
+
+def figure_values(figures: StepFigures) -> dict[str, int]:
+    """Figures by their names in lines of runs and events."""
+    values = asdict(figures)
+    return {"bytes": values.pop("size"), **values}
 
 
 def read_steps(state: Path) -> tuple[StepRecord, ...]:
@@ -229,8 +205,16 @@ def read_steps(state: Path) -> tuple[StepRecord, ...]:
 def _parse_line(line: bytes) -> StepRecord | None:
     try:
         values = json.loads(line)
-        fields = {name: values[_NAMES.get(name, name)] for name in _KEYS}
-        record = StepRecord(**fields | {"time": datetime.fromisoformat(fields["time"])})
+        values["size"] = values["bytes"]
+        figures = StepFigures(**{name: values[name] for name in StepFigures.__match_args__})
+        record = StepRecord(
+            step=values["step"],
+            outcome=values["outcome"],
+            ms=values["ms"],
+            time=datetime.fromisoformat(values["time"]),
+            run=values["run"],
+            figures=figures,
+        )
     except (ValueError, TypeError, KeyError, RecursionError):
         return None
     return record if record.time.tzinfo else None

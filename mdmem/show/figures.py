@@ -149,8 +149,8 @@ def contexts_text(figures: ContextFigures, colour: bool) -> str:
 def runs_text(figures: RunFigures, colour: bool) -> str:
     if not figures.weeks:
         return ""
-    most = max(week.entries for week in figures.weeks)
-    has_model = any(week.tokens or week.by_model for week in figures.weeks)
+    most = max(week.figures.entries for week in figures.weeks)
+    has_model = any(week.figures.tokens or week.figures.by_model for week in figures.weeks)
     of_model = ("by model", "tokens") if has_model else ()
     counted = (
         "week",
@@ -171,17 +171,18 @@ def runs_text(figures: RunFigures, colour: bool) -> str:
             week.week,
             str(week.steps),
             _count(week.failed),
-            _count(week.sessions),
-            f"{week.messages:,}",
-            _share(week.noise / week.messages if week.messages else None),
-            _count(week.entries),
-            _count(week.doubled),
-            _count(week.redacted),
-            _count(week.refused),
-            *((_count(week.by_model), f"{week.tokens:,}") if has_model else ()),
-            _share_bar(week.entries, 0, most),
+            _count(sums.sessions),
+            f"{sums.messages:,}",
+            _share(sums.noise / sums.messages if sums.messages else None),
+            _count(sums.entries),
+            _count(sums.doubled),
+            _count(sums.redacted),
+            _count(sums.refused),
+            *((_count(sums.by_model), f"{sums.tokens:,}") if has_model else ()),
+            _share_bar(sums.entries, 0, most),
         )
         for week in figures.weeks
+        for sums in [week.figures]
     ]
     return "\n".join(_columns(head, rows, colour))
 

@@ -19,6 +19,7 @@ from mdmem.model.pipelines import (
     RunResult,
     Schedule,
     ScheduleResult,
+    StepFigures,
     StepResult,
 )
 from mdmem.model.wording import number_of, shell_word, verb
@@ -39,13 +40,15 @@ def _digest_lines(result: DigestResult) -> Iterator[str]:
         yield one_line(
             f"  {entry.minute} {kind}{entry.text}  ({entry.source.value}, {', '.join(entry.cites)})"
         )
-    figures = [
-        f"{number_of(result.messages, 'message')} of {number_of(result.sessions, 'session')} read",
+    counted = result.figures
+    parts = [
+        f"{number_of(counted.messages, 'message')} of {number_of(counted.sessions, 'session')}"
+        " read",
         f"{len(result.entries)} kept",
-        *(f"{count} {words}" for count, words in _exceptions(result) if count),
+        *(f"{count} {words}" for count, words in _exceptions(counted) if count),
     ]
-    if result.sessions or not result.left:
-        yield ", ".join(figures) if result.sessions else "nothing new in the sessions"
+    if counted.sessions or not result.left:
+        yield ", ".join(parts) if counted.sessions else "nothing new in the sessions"
     if result.model is not None:
         yield from _model_lines(result.model)
     if result.only_outside:
@@ -88,11 +91,11 @@ def _model_lines(figures: ModelFigures) -> Iterator[str]:
         yield f"model: {', '.join(parts)}"
 
 
-def _exceptions(result: DigestResult) -> Iterator[tuple[int, str]]:
-    yield result.repeated, "already logged"
-    yield result.redacted, "with a secret"
-    yield result.refused, "refused"
-    yield result.surplus, "over the limit for their day"
+def _exceptions(figures: StepFigures) -> Iterator[tuple[int, str]]:
+    yield figures.doubled, "already logged"
+    yield figures.redacted, "with a secret"
+    yield figures.refused, "refused"
+    yield figures.surplus, "over the limit for their day"
 
 
 _SIGNS = {DreamOp.ADD: "+", DreamOp.UPDATE: "~", DreamOp.DELETE: "-", DreamOp.NONE: " "}
@@ -120,16 +123,17 @@ def _dream_lines(result: DreamResult) -> Iterator[str]:
     )
     for why, count in reasons.most_common():
         yield f"  {count} skipped: {why}"
-    if result.requests:
-        refused = f", {number_of(result.refused, 'suggestion')} refused" if result.refused else ""
+    if (model := result.model).requests:
+        bad = model.bad_answers
+        refused = f", {number_of(bad, 'suggestion')} refused" if bad else ""
         yield (
-            f"model: {number_of(result.requests, 'request')} ({result.size:,} bytes,"
-            f" {result.tokens:,} tokens){refused}"
+            f"model: {number_of(model.requests, 'request')} ({model.size:,} bytes,"
+            f" {model.tokens:,} tokens){refused}"
         )
 
 
 def dream_notes(result: DreamResult) -> tuple[str, ...]:
-    notes = [result.message] if result.message else []
+    notes = [result.model.message] if result.model.message else []
     if surplus := sum(change.why == TOO_MANY_WAIT for change in result.changes):
         notes.append(
             f"{number_of(surplus, 'entry', 'entries')} more not proposed; up to"
@@ -153,7 +157,7 @@ def run_text(result: RunResult, only_failures: bool) -> str:
 
 
 def _step_lines(step: StepResult) -> Iterator[str]:
-    record = step.record
+    record, figures = step.record, step.record.figures
     if step.message:
         yield (
             f"{record.step}: {record.outcome}:"
@@ -168,18 +172,18 @@ def _step_lines(step: StepResult) -> Iterator[str]:
     elif record.step == "dream":
         trouble = f", {record.outcome}" if record.outcome in PASSING else ""
         yield (
-            f"{record.step}: {number_of(record.entries, 'change')}, {record.proposed}"
+            f"{record.step}: {number_of(figures.entries, 'change')}, {figures.proposed}"
             f" proposed{trouble} ({record.run})"
         )
     else:
         entries, sessions = (
-            number_of(record.entries, "entry", "entries"),
-            number_of(record.sessions, "session"),
+            number_of(figures.entries, "entry", "entries"),
+            number_of(figures.sessions, "session"),
         )
         trouble = f", {record.outcome}" if record.outcome in PASSING else ""
         yield (
             f"{record.step}: {entries} of {sessions},"
-            f" {number_of(record.messages, 'message')}{trouble} ({record.run})"
+            f" {number_of(figures.messages, 'message')}{trouble} ({record.run})"
         )
     if step.outside:
         yield f"  warning: {_outside_line(step.outside)}"

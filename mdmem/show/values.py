@@ -126,21 +126,28 @@ FIELDS: Mapping[str, str] = {
     "UnreadableProposal": "proposal=id branch reason",
     # pipelines
     "DigestResult": (
-        "run sessions messages bytes=size noise entries already=repeated redacted refused surplus"
-        " tokens model commits left"
+        "run sessions=figures.sessions messages=figures.messages bytes=figures.size"
+        " noise=figures.noise entries already=figures.doubled redacted=figures.redacted"
+        " refused=figures.refused surplus=figures.surplus tokens=figures.tokens model commits left"
     ),
     "DigestedEntry": "fact day time=minute kind text source confidence cites",
     "ModelFigures": "requests bytes=size entries bad_answers waiting outcome message",
     "LeftSession": "session why",
-    "DreamResult": "run days changes requests bytes=size tokens refused outcome message",
+    "DreamResult": (
+        "run days changes requests=model.requests bytes=model.size tokens=model.tokens"
+        " refused=figures.refused outcome message=model.message"
+    ),
     "DreamChange": "op fact old path section text source applied why cites commit proposal",
     "RunResult": "steps",
     "StepResult": (
         "*record left outside pulled=sync.pulled!sync pushed=sync.pushed!sync message hint"
     ),
     "StepRecord": (
-        "time run step ms sessions bytes=size messages noise by_rule by_model entries doubled"
-        " redacted refused proposed tokens outcome surplus skipped"
+        "time run step ms *figures outcome surplus=figures.surplus skipped=figures.skipped"
+    ),
+    "StepFigures": (
+        "sessions bytes=size messages noise by_rule by_model entries doubled redacted refused"
+        " proposed tokens"
     ),
     "ScheduleResult": "schedule=system files timer changed active next notes",
     "UnitFile": "path text",
@@ -183,10 +190,8 @@ FIELDS: Mapping[str, str] = {
         "week prompts answered~ median_tokens~ session_tokens~ again~ kept guarded refused"
     ),
     "RunFigures": "weeks",
-    "RunWeek": (
-        "week bytes=size steps failed sessions messages noise entries doubled redacted refused"
-        " by_model tokens"
-    ),
+    "RunWeek": "week bytes=figures.size steps failed *figures",
+    "RunWeek.figures": ("sessions messages noise entries doubled redacted refused by_model tokens"),
     "MarkdownTrends": (
         "commits lines files added removed half_life_days~ weeks authors largest facts!"
     ),
@@ -326,7 +331,6 @@ MADE: Mapping[str, Callable[[Any], Any]] = {
     "ReviewResult.applied": lambda review: [
         {**to_json(advice), "commit": result.commit} for advice, result in review.done
     ],
-    "DigestResult.tokens": lambda result: result.model.tokens if result.model else 0,
     "DreamChange.text": lambda change: (
         secrets.redact(change.text) if change.op == "NONE" else change.text
     ),

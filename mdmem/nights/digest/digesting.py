@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import ChainMap
-from collections.abc import Callable, Iterable, Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Iterable, MutableMapping, Sequence
 from functools import cached_property
 from operator import attrgetter
 from pathlib import Path
@@ -13,14 +13,14 @@ from mdmem.folder import config
 from mdmem.llm import endpoints
 from mdmem.lookup import dates
 from mdmem.model.errors import TranscriptProblem, WorkspaceProblem
-from mdmem.model.pipelines import Digest, DigestResult, LeftSession
+from mdmem.model.pipelines import Digest, DigestResult, LeftSession, StepRecord
 from mdmem.model.rules import is_iso_day
 from mdmem.model.sessions import SkippedLines
 from mdmem.nights.digest import cursors, known_sessions, model_step, news
 from mdmem.nights.digest.cursors import OTHER_PROJECT, Cursor
 from mdmem.nights.digest.model_step import ModelNews, ModelStep
 from mdmem.nights.digest.news import News
-from mdmem.nights.digest.writing import EntryWriter, Tally
+from mdmem.nights.digest.writing import EntryWriter, add_news
 from mdmem.nights.steps import BELOW_RUN, StepRecorder, in_turn, new_name
 from mdmem.sessions.files import (
     Scope,
@@ -50,10 +50,12 @@ class _HeldPart:
 
 
 class _DigestRun:
-    def __init__(self, workspace: Workspace, request: Digest, run: str, say: Say) -> None:
+    def __init__(
+        self, workspace: Workspace, request: Digest, say: Say, tally: DigestResult
+    ) -> None:
         self._workspace = workspace
         self._request = request
-        self._run = run
+        self.tally = tally
         self._say = say
         self._zone = config.zone(workspace.settings.timezone)
         self._ended = time_ns() - _IDLE_NS
@@ -67,20 +69,18 @@ class _DigestRun:
         self._held_marks: dict[str, tuple[str, int]] = {}
         self._unsettled: list[tuple[TranscriptFile, str]] = []
         """Ended sessions without entries: permissive rules draw from them after the model."""
-        self.tally = Tally()
         self._model: ModelStep | None = None
         if (workspace.settings.digest == "model" or request.model) and model_step.is_wanted(
             workspace.settings, request
         ):
             self._model = ModelStep(
-                workspace, request, run, self._zone, self.tally, say, self._read
+                workspace, request, tally.run, self._zone, tally, say, self._read
             )
-            self.tally.asks_model = request.model is not False
 
     @cached_property
     def _writer(self) -> EntryWriter:
         return EntryWriter(
-            self._workspace, self._request, self._run, self._zone, self.tally, self._say
+            self._workspace, self._request, self.tally.run, self._zone, self.tally, self._say
         )
 
     def digest_files(self, files: Iterable[TranscriptFile], progress: Progress | None) -> None:
@@ -112,7 +112,7 @@ class _DigestRun:
                 self._digest_file(file, permissive=True)
         if self._held:
             self._write_held()
-        self.tally.waiting = self._model.waiting
+        self._model.figures.waiting = self._model.waiting
 
     def _is_written(self, part: ModelNews) -> bool:
         """Write a session's suggestions; False where its log cannot take them."""
@@ -244,7 +244,7 @@ class _DigestRun:
     def _keep(self, file: TranscriptFile, cursor: Cursor, part: News | None = None) -> None:
         """Note a transcript and its messages as read, now that the entries are written."""
         if part is not None:
-            self.tally.add_news(part)
+            add_news(self.tally, part)
         if self._request.since is not None:  # what was left out is still to be read
             return
         if part is not None:
@@ -327,7 +327,7 @@ def is_due(workspace: Workspace) -> bool:
 
 
 def digest_due(
-    workspace: Workspace, step: StepRecorder, say: Say, progress: Progress | None = None
+    workspace: Workspace, step: StepRecord, say: Say, progress: Progress | None = None
 ) -> DigestResult:
     """Digest the configured transcripts, in the turn of the caller. Raises: MdmemError."""
     return _digest(workspace, Digest(), None, step, say, progress)
@@ -335,12 +335,12 @@ def digest_due(
 
 def digest_reported(
     transcripts: Sequence[str],
-) -> Callable[[Workspace, StepRecorder, Say, Progress | None], DigestResult]:
+) -> Callable[[Workspace, StepRecord, Say, Progress | None], DigestResult]:
     """A function that digests transcripts reported by a hook, if they still exist."""
     files = [stat_file(path) for path in transcripts if Path(path).is_file()]
 
     def digest_them(
-        workspace: Workspace, step: StepRecorder, say: Say, progress: Progress | None = None
+        workspace: Workspace, step: StepRecord, say: Say, progress: Progress | None = None
     ) -> DigestResult:
         return _digest(
             workspace,
@@ -358,37 +358,25 @@ def _digest(
     workspace: Workspace,
     request: Digest,
     files: Sequence[TranscriptFile] | None,
-    step: StepRecorder,
+    step: StepRecord,
     say: Say,
     progress: Progress | None,
 ) -> DigestResult:
-    """`files` None: the configured ones. The step gets its figures, whatever ends it."""
+    """`files` None: the configured ones. The step has its figures, whatever ends it."""
     step.run = new_name(workspace.state, _STEP)
-    work = _DigestRun(workspace, request, step.run, say)
+    tally = DigestResult(step.run, step.figures)
+    work = _DigestRun(workspace, request, say, tally)
     is_whole = False
     try:
         work.digest_files(_due_files(workspace) if files is None else files, progress)
         work.ask_model(files)
         is_whole = files is None
     finally:
-        step.figures = work.tally.figures()
+        step.figures.left = len(tally.left)
+        step.figures.tokens = tally.model.tokens if tally.model else 0
         work.finish(is_whole)
-    step.outcome = work.tally.outcome
-    return work.tally.result(step.run)
-
-
-def figures(result: DigestResult) -> Mapping[str, int]:
-    return {
-        "sessions": result.sessions,
-        "messages": result.messages,
-        "bytes": result.size,
-        "noise": result.noise,
-        "entries": len(result.entries),
-        "already": result.repeated,
-        "redacted": result.redacted,
-        "refused": result.refused,
-        "surplus": result.surplus,
-    }
+    step.outcome = tally.outcome
+    return tally
 
 
 def _due_files(workspace: Workspace) -> list[TranscriptFile]:

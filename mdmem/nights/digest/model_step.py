@@ -24,12 +24,11 @@ from mdmem.llm.checks import AGENT, OTHER, USER, SuggestedFact, check_facts
 from mdmem.llm.endpoints import BAD_ANSWER, BUDGET, ModelFailure
 from mdmem.llm.requests import ExtractData, RequestLine, extract_request, last_whole_line, pack
 from mdmem.model.errors import MdmemError, TranscriptProblem
-from mdmem.model.pipelines import LINES, Digest
+from mdmem.model.pipelines import LINES, Digest, DigestResult, ModelFigures
 from mdmem.model.sessions import Message, Speaker, Transcript
 from mdmem.nights.digest import cursors
 from mdmem.nights.digest.cursors import MOST_TRIES, DueLines, ReadState
 from mdmem.nights.digest.news import News
-from mdmem.nights.digest.writing import Tally
 from mdmem.sessions.drafts import MODEL_RULE, Draft, DraftRules, draw, unsettled
 from mdmem.sessions.files import read_file
 from mdmem.startup.records import dataclass, replace
@@ -72,7 +71,7 @@ class ModelStep:
         request: Digest,
         run: str,
         zone: tzinfo | None,
-        tally: Tally,
+        tally: DigestResult,
         say: Say,
         read: ReadState,
     ) -> None:
@@ -81,6 +80,9 @@ class ModelStep:
         self._run = run
         self._zone = zone
         self._tally = tally
+        self.figures = ModelFigures()
+        if request.model is not False:
+            tally.model = self.figures
         self._say = say
         self._read = read
         self._due = read.due
@@ -121,7 +123,7 @@ class ModelStep:
         try:
             endpoint = endpoints.configured(self._workspace.settings, self._workspace.environment)
         except MdmemError as problem:
-            self._tally.model_outcome, self._tally.model_message = problem.code, problem.message
+            self.figures.outcome, self.figures.message = problem.code, problem.message
             return
         if self._request.model and paths:
             self._add_named(paths)
@@ -133,10 +135,11 @@ class ModelStep:
         if not ready:
             return
         run = AskedRun(
-            self._run,
-            self._workspace.settings.model_tokens_day,
-            self._zone,
-            self._request.dry_run,
+            name=self._run,
+            tokens_a_day=self._workspace.settings.model_tokens_day,
+            zone=self._zone,
+            is_dry=self._request.dry_run,
+            figures=self.figures,
         )
         asker = Asker(self._workspace.state, endpoint, run, self._workspace.now)
         try:
@@ -144,18 +147,10 @@ class ModelStep:
                 if self._stopped or self._is_late:
                     break
                 news = self._ask_about(session, asker)
-                self._count(asker)
                 if news is not None:
                     yield news
         finally:
             asker.close()
-
-    def _count(self, asker: Asker) -> None:
-        self._tally.tokens, self._tally.requests, self._tally.request_bytes = (
-            asker.tokens,
-            asker.sent,
-            asker.sent_bytes,
-        )
 
     @property
     def _is_late(self) -> bool:
@@ -259,13 +254,13 @@ class ModelStep:
             try:
                 answer = asker.ask(request, tries)
             except ModelFailure as failure:
-                self._tally.model_outcome, self._tally.model_message = failure.outcome, str(failure)
+                self.figures.outcome, self.figures.message = failure.outcome, str(failure)
                 self._stopped = failure.outcome != BAD_ANSWER
                 return _Asked(requests, number, tuple(drafts), failure)
             if answer is not None:
                 checked = check_facts(answer.items, lines)
-                self._tally.refused += len(checked.refused)
-                self._tally.bad_answers += len(checked.refused)
+                self._tally.figures.refused += len(checked.refused)
+                self.figures.bad_answers += len(checked.refused)
                 drafts.extend(_draft(fact, by_line) for fact in checked.facts)
         return _Asked(requests, len(requests), tuple(drafts), None)
 

@@ -75,9 +75,9 @@ def _silent(records: Sequence[StepRecord], now: datetime) -> Iterator[SilentStep
     for step in dict.fromkeys(record.step for record in records):
         since, size = None, 0
         for record in reversed([record for record in records if record.step == step]):
-            if record.entries or record.doubled:
+            if record.figures.entries or record.figures.doubled:
                 break
-            since, size = record.time, size + record.size
+            since, size = record.time, size + record.figures.size
         if since is not None and size and now - since >= _SILENT_AGE:
             yield SilentStep(step, since, size)
 

@@ -11,122 +11,30 @@ from mdmem.changes.commit_notes import complete_options
 from mdmem.changes.recover import Transaction, lock_workspace, recover
 from mdmem.changes.verbs import digest_day
 from mdmem.context.given import read_record
-from mdmem.model import CommitId
 from mdmem.model.errors import MdmemError, PathProblem, RefusedChange, SectionProblem, TextProblem
 from mdmem.model.pipelines import (
-    DONE,
-    UNCHANGED,
     Digest,
     DigestedEntry,
     DigestResult,
-    LeftSession,
-    ModelFigures,
 )
 from mdmem.model.writes import DayEntry, DigestDay, WriteResult
 from mdmem.nights.digest.judging import EntryJudge, HeldSession, Verdict, day_changes
 from mdmem.nights.digest.news import News
 from mdmem.sessions.drafts import Draft
-from mdmem.startup.records import dataclass, field, replace
+from mdmem.startup.records import replace
 from mdmem.workspace import Say, Workspace
 
 
-@dataclass(slots=True)
-class Tally:
-    sessions: int = 0
-    messages: int = 0
-    size: int = 0
-    noise: int = 0
-    repeated: int = 0
-    redacted: int = 0
-    refused: int = 0
-    surplus: int = 0
-    skipped: int = 0
-    inside: int = 0
-    outside: int = 0
-    by_model: int = 0
-    tokens: int = 0
-    requests: int = 0
-    request_bytes: int = 0
-    bad_answers: int = 0
-    waiting: int = 0
-    model_outcome: str = ""
-    """Why the model did not answer (empty: it did, or was not asked)."""
-    model_message: str = ""
-    asks_model: bool = False
-    entries: list[DigestedEntry] = field(default_factory=list)
-    commits: list[CommitId] = field(default_factory=list)
-    left: list[LeftSession] = field(default_factory=list)
-
-    def add_news(self, news: News) -> None:
-        self.outside += news.outside
-        self.inside += not (news.outside or news.transcript.own)
-        self.sessions += bool(news.messages)
-        self.messages += len(news.messages)
-        self.size += news.size
-        self.noise += news.noise
-        self.redacted += news.redacted
-        self.skipped += len(news.skipped)
-
-    @property
-    def outcome(self) -> str:
-        if self.left:
-            return (
-                "unknown-format"
-                if any(left.why == "unknown-format" for left in self.left)
-                else "unreadable"
-            )
-        if self.model_outcome:
-            return self.model_outcome
-        return DONE if self.commits or self.messages else UNCHANGED
-
-    def figures(self) -> dict[str, int]:
-        return {
-            "sessions": self.sessions,
-            "size": self.size,
-            "messages": self.messages,
-            "noise": self.noise,
-            "by_rule": len(self.entries) - self.by_model,
-            "by_model": self.by_model,
-            "entries": len(self.entries),
-            "doubled": self.repeated,
-            "redacted": self.redacted,
-            "refused": self.refused,
-            "tokens": self.tokens,
-            "surplus": self.surplus,
-            "skipped": self.skipped,
-            "left": len(self.left),
-        }
-
-    def result(self, run: str) -> DigestResult:
-        return DigestResult(
-            run=run,
-            sessions=self.sessions,
-            messages=self.messages,
-            size=self.size,
-            noise=self.noise,
-            entries=tuple(self.entries),
-            repeated=self.repeated,
-            redacted=self.redacted,
-            refused=self.refused,
-            surplus=self.surplus,
-            commits=tuple(self.commits),
-            left=tuple(self.left),
-            inside=self.inside,
-            outside=self.outside,
-            model=self._model_figures() if self.asks_model else None,
-        )
-
-    def _model_figures(self) -> ModelFigures:
-        return ModelFigures(
-            requests=self.requests,
-            size=self.request_bytes,
-            tokens=self.tokens,
-            entries=self.by_model,
-            bad_answers=self.bad_answers,
-            waiting=self.waiting,
-            outcome=self.model_outcome,
-            message=self.model_message,
-        )
+def add_news(tally: DigestResult, news: News) -> None:
+    tally.outside += news.outside
+    tally.inside += not (news.outside or news.transcript.own)
+    figures = tally.figures
+    figures.sessions += bool(news.messages)
+    figures.messages += len(news.messages)
+    figures.size += news.size
+    figures.noise += news.noise
+    figures.redacted += news.redacted
+    figures.skipped += len(news.skipped)
 
 
 class EntryWriter:
@@ -142,7 +50,7 @@ class EntryWriter:
         request: Digest,
         run: str,
         zone: tzinfo | None,
-        tally: Tally,
+        tally: DigestResult,
         say: Say,
     ) -> None:
         self._workspace = workspace
@@ -150,6 +58,7 @@ class EntryWriter:
         self._run = run
         self._zone = zone
         self._tally = tally
+        self._figures = tally.figures
         self._say = say
         self._judge = EntryJudge(workspace, zone, say, request.dry_run)
         self._held: list[HeldSession] = []
@@ -177,7 +86,7 @@ class EntryWriter:
 
     def _judged(self, session: str, session_id: str, drafts: Sequence[Draft]) -> tuple[Draft, ...]:
         if secrets.find(session):  # commits would name it
-            self._tally.refused += len(drafts)
+            self._figures.refused += len(drafts)
             return ()
         self._judge.begin_session(session, read_record(self._workspace.state, session_id).all_given)
         return tuple(
@@ -212,9 +121,9 @@ class EntryWriter:
         )
 
     def _count(self, verdict: Verdict) -> bool:
-        self._tally.refused += verdict is Verdict.REFUSED
-        self._tally.repeated += verdict is Verdict.REPEATED
-        self._tally.surplus += verdict is Verdict.SURPLUS
+        self._figures.refused += verdict is Verdict.REFUSED
+        self._figures.doubled += verdict is Verdict.REPEATED
+        self._figures.surplus += verdict is Verdict.SURPLUS
         return verdict is Verdict.NEW
 
     def _write_day(self, change: DigestDay) -> None:
@@ -252,7 +161,7 @@ class EntryWriter:
             )
             if not _is_of_entry(problem) or len(writable) == len(change.entries):
                 raise
-            self._tally.refused += len(change.entries) - len(writable)
+            self._figures.refused += len(change.entries) - len(writable)
             return self._apply(replace(change, entries=writable), carry_out)
         self._count_written(change, result)
         return result
@@ -270,8 +179,13 @@ class EntryWriter:
         written = [entry for entry in entries if entry.fact in result.added]
         suggested = {digest_day.entry_fact(entry) for entry in change.entries if entry.by_model}
         self._tally.entries += written
-        self._tally.by_model += sum(entry.fact in suggested for entry in written)
-        self._tally.repeated += len(entries) - len(written)
+        by_model = sum(entry.fact in suggested for entry in written)
+        self._figures.entries += len(written)
+        self._figures.by_model += by_model
+        self._figures.by_rule += len(written) - by_model
+        if self._tally.model is not None:
+            self._tally.model.entries += by_model
+        self._figures.doubled += len(entries) - len(written)
         if result.commit is not None:
             self._tally.commits.append(result.commit)
 

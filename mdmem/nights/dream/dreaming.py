@@ -34,6 +34,9 @@ from mdmem.model.pipelines import (
     DreamChange,
     DreamOp,
     DreamResult,
+    ModelFigures,
+    StepFigures,
+    StepRecord,
 )
 from mdmem.model.proposals import Propose
 from mdmem.model.rules import is_iso_day, parse_day
@@ -103,25 +106,21 @@ class _NightWork:
         self._held: MdmemError | None = None
         """The first failure of memory that stops a change."""
         self.outcome = ""
-        self.message = ""
 
     @property
     def run(self) -> str:
         return self._night.run
 
     def result(self) -> DreamResult:
-        order = list(DreamOp)
+        order, model = list(DreamOp), self._model.figures if self._model else ModelFigures()
         changes = sorted(self._changes.values(), key=lambda change: order.index(change.op))
         return DreamResult(
             run=self.run,
             days=self._days or (self._last,),
             changes=tuple(changes),
-            requests=self._model.requests if self._model else 0,
-            size=self._model.request_bytes if self._model else 0,
-            tokens=self._model.tokens if self._model else 0,
-            refused=self._model.refused if self._model else 0,
+            figures=_figures(changes, model),
+            model=model,
             outcome=self.outcome,
-            message=self.message,
             dry_run=self._request.dry_run,
         )
 
@@ -224,7 +223,7 @@ class _NightWork:
                 is_asked_for=self._request.model is True,
             )
         suggestions = self._model.merged(by_rules, memory, is_taken_out)
-        self.outcome, self.message = self._model.outcome, self._model.message
+        self.outcome = self._model.figures.outcome
         return suggestions
 
     def _limits(self) -> Limits:
@@ -472,7 +471,7 @@ def dream(workspace: Workspace, request: Dream, say: Say) -> DreamResult:
     return in_turn(workspace.state, work, lambda _: False)
 
 
-def dream_day(workspace: Workspace, day: date, say: Say, step: StepRecorder) -> DreamResult:
+def dream_day(workspace: Workspace, day: date, say: Say, step: StepRecord) -> DreamResult:
     """Do the night of one ended day, in the turn of the caller. Raises: MdmemError."""
     return _dream(_NightWork(workspace, (), Dream(), say, day), step)
 
@@ -488,30 +487,30 @@ def _ended_day(workspace: Workspace, named: str) -> date:
     return day
 
 
-def _dream(work: _NightWork, step: StepRecorder) -> DreamResult:
+def _dream(work: _NightWork, step: StepRecord) -> DreamResult:
     """The step gets its figures, whatever ends it."""
     step.run = work.run
     try:
         work.carry_out()
     finally:
         result = work.result()
-        step.figures = figures(result)
+        step.figures = result.figures
     step.outcome = result.outcome or (
         DONE if any(change.commit for change in result.changes) else UNCHANGED
     )
     return result
 
 
-def figures(result: DreamResult) -> Mapping[str, int]:
-    changes = [change for change in result.changes if change.op is not DreamOp.NONE]
-    left = [change for change in result.changes if change.op is DreamOp.NONE]
+def _figures(judged: Sequence[DreamChange], model: ModelFigures) -> StepFigures:
+    changes = [change for change in judged if change.op is not DreamOp.NONE]
+    left = [change for change in judged if change.op is DreamOp.NONE]
     doubled = sum(change.why in DOUBLED for change in left)
-    return {
-        "messages": len(result.changes),
-        "noise": len(left) - doubled,
-        "entries": sum(change.applied for change in changes),
-        "proposed": sum(not change.applied for change in changes),
-        "doubled": doubled,
-        "refused": result.refused,
-        "tokens": result.tokens,
-    }
+    return StepFigures(
+        messages=len(judged),
+        noise=len(left) - doubled,
+        entries=sum(change.applied for change in changes),
+        proposed=sum(not change.applied for change in changes),
+        doubled=doubled,
+        refused=model.bad_answers,
+        tokens=model.tokens,
+    )

@@ -27,7 +27,7 @@ from mdmem.llm.grounding import Ground, SaidLine
 from mdmem.llm.requests import ConsolidateData, DayFact, MemoryEntry, consolidate_request
 from mdmem.model import FactId, Source
 from mdmem.model.errors import MdmemError
-from mdmem.model.pipelines import DreamOp
+from mdmem.model.pipelines import DreamOp, ModelFigures
 from mdmem.nights.dream.candidates import DreamCandidate, Night
 from mdmem.nights.dream.cases import FORGETS_NOTHING, SAID_ONCE, subject_to_forget
 from mdmem.nights.dream.curated import CuratedFact, CuratedMemory, canonical_attribute
@@ -376,11 +376,7 @@ class NightModel:
         self._is_asked_for = is_asked_for
         self._heard: _NightAnswers | None = None
         self._name = ""
-        self.outcome = ""
-        """Why the model did not answer (empty: it did, or was not needed)."""
-        self.message = ""
-        self.tokens = self.requests = self.request_bytes = 0
-        self.refused = 0
+        self.figures = ModelFigures()
 
     def merged(
         self,
@@ -403,7 +399,7 @@ class NightModel:
             refused += len(checked.refused)
         merged = merge(by_rules, changes, memory, is_taken_out)
         if is_first:
-            self.refused = refused + merged.refused
+            self.figures.bad_answers = refused + merged.refused
         return list(merged.suggestions)
 
     def _ask(self, by_rules: Sequence[Suggestion], memory: CuratedMemory) -> _NightAnswers:
@@ -411,7 +407,7 @@ class NightModel:
         try:
             endpoint = endpoints.configured(workspace.settings, workspace.environment)
         except MdmemError as problem:
-            self.outcome, self.message = problem.code, problem.message
+            self.figures.outcome, self.figures.message = problem.code, problem.message
             return _NightAnswers()
         self._name = sha256(f"{endpoint.name}\0{self._night.run}".encode()).hexdigest()
         heard = self._read_answers()
@@ -420,21 +416,17 @@ class NightModel:
             return heard
         purged = purged_texts(workspace, self._say).digest
         run = AskedRun(
-            self._night.run,
-            workspace.settings.model_tokens_day,
-            config.zone(workspace.settings.timezone),
-            self._is_dry,
+            name=self._night.run,
+            tokens_a_day=workspace.settings.model_tokens_day,
+            zone=config.zone(workspace.settings.timezone),
+            is_dry=self._is_dry,
+            figures=self.figures,
         )
         asker = Asker(workspace.state, endpoint, run, workspace.now)
         try:
             self._ask_all(requests, asker, heard)
         finally:
             asker.close()
-            self.tokens, self.requests, self.request_bytes = (
-                asker.tokens,
-                asker.sent,
-                asker.sent_bytes,
-            )
         if purged_texts(workspace, self._say).digest != purged:
             asking.drop_all_answers(workspace.state)
             return _NightAnswers()
@@ -448,7 +440,7 @@ class NightModel:
             try:
                 answer = asker.ask(consolidate_request(request.data))
             except ModelFailure as failure:
-                self.outcome, self.message = failure.outcome, str(failure)
+                self.figures.outcome, self.figures.message = failure.outcome, str(failure)
                 if failure.outcome != BAD_ANSWER:
                     return
                 continue
@@ -468,7 +460,8 @@ class NightModel:
             return False
         if (self._workspace.now() - last.time).total_seconds() > _JUST_NOW:
             return False
-        self.outcome, self.message = DOWN, "the model did not answer a moment ago"
+        self.figures.outcome = DOWN
+        self.figures.message = "the model did not answer a moment ago"
         return True
 
     def _read_answers(self) -> _NightAnswers:
