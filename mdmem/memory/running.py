@@ -9,7 +9,9 @@ from mdmem import secrets
 from mdmem.model.errors import MdmemError, as_failure
 from mdmem.model.pipelines import (
     UNCHANGED,
+    Digest,
     DigestResult,
+    Dream,
     DreamResult,
     RunResult,
     StepRecord,
@@ -21,7 +23,7 @@ from mdmem.nights.dream import dreaming, due
 from mdmem.nights.steps import BELOW_RUN, StepRecorder, in_turn, unrecorded
 from mdmem.workspace import Progress, Say, Workspace, refresh
 
-_DIGEST, _DREAM, _SYNC = "digest", "dream", "sync"
+_SYNC = "sync"
 _Work = Callable[[StepRecord], DigestResult | DreamResult]
 
 
@@ -63,26 +65,22 @@ def _run_steps(workspace: Workspace, say: Say, progress: Progress | None) -> tup
     is_below = bool(workspace.environment.get(BELOW_RUN))
     is_digest_due = not is_below and digesting.is_due(workspace)
     if not is_digest_due and (is_below or not _has_night(workspace)):
-        return (StepResult(record=unrecorded(_DIGEST)),)
+        return (StepResult(record=unrecorded(digesting.STEP)),)
     workspace.ensure_state()
     results: list[StepResult] = []
 
+    def digest(transcripts: tuple[str, ...] = ()) -> None:
+        request = Digest(sessions=transcripts)
+        work = partial(digesting.carry_out, workspace, request, say, progress)
+        results.append(_tried(workspace, digesting.STEP, work))
+
     def work() -> None:
         if is_digest_due:
-            results.append(
-                _tried(
-                    workspace,
-                    _DIGEST,
-                    lambda step: digesting.digest_due(workspace, step, say, progress),
-                )
-            )
+            digest()
         results.extend(_dream_due_days(workspace, say))
 
     def look_again(transcripts: tuple[str, ...]) -> bool:
-        digest_them = digesting.digest_reported(transcripts)
-        results.append(
-            _tried(workspace, _DIGEST, lambda step: digest_them(workspace, step, say, progress))
-        )
+        digest(transcripts)
         return not results[-1].message
 
     in_turn(workspace.state, work, look_again)
@@ -96,7 +94,8 @@ def _has_night(workspace: Workspace) -> bool:
 def _dream_due_days(workspace: Workspace, say: Say) -> list[StepResult]:
     results: list[StepResult] = []
     for day in due.due_days(workspace) if _has_night(workspace) else ():
-        results.append(_tried(workspace, _DREAM, partial(dreaming.dream_day, workspace, day, say)))
+        night = partial(dreaming.carry_out, workspace, Dream(), say, day)
+        results.append(_tried(workspace, dreaming.STEP, night))
         if results[-1].message:
             break
     return results

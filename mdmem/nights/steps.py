@@ -100,7 +100,8 @@ def _look(state: Path, look_again: Callable[[tuple[str, ...]], bool]) -> bool:
     """Read reports until none is left, or that fails (False). Unread reports stay."""
     while reports := _reports(state):
         paths = b"\0".join(report.read_bytes() for report in reports).split(b"\0")
-        if not look_again(tuple(dict.fromkeys(map(os.fsdecode, filter(None, paths))))):
+        transcripts = tuple(dict.fromkeys(map(os.fsdecode, filter(None, paths))))
+        if transcripts and not look_again(transcripts):
             return False
         for report in reports:
             report.unlink()

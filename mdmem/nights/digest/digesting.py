@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections import ChainMap
-from collections.abc import Callable, Iterable, MutableMapping, Sequence
+from collections.abc import Iterable, MutableMapping
 from functools import cached_property
 from operator import attrgetter
-from pathlib import Path
 from time import monotonic, time_ns
 
 from mdmem.folder import config
@@ -33,7 +32,7 @@ from mdmem.sessions.files import (
 from mdmem.startup.records import dataclass, replace
 from mdmem.workspace import Progress, Say, Workspace, projects_of, session_folders
 
-_STEP = "digest"
+STEP = "digest"
 _IDLE_NS = 24 * 3600 * 10**9
 """A session without messages for so long has ended."""
 _SAVING_SECONDS = 5.0
@@ -292,9 +291,13 @@ def digest(
     """
     if request.model:
         endpoints.configured(workspace.settings, workspace.environment)
-    files = [
-        stat_file(known_sessions.named_transcript(workspace, name)) for name in request.sessions
-    ]
+    request = replace(
+        request,
+        sessions=tuple(
+            stat_file(known_sessions.named_transcript(workspace, name)).path
+            for name in request.sessions
+        ),
+    )
     if not request.sessions and workspace.settings.digest != "off":
         require_sources(workspace.settings, workspace.environment)
     if request.since is not None and not is_iso_day(request.since):
@@ -304,66 +307,37 @@ def digest(
     workspace.ensure_state()
 
     def work() -> DigestResult:
-        with StepRecorder(workspace.state, _STEP, keep=not request.dry_run) as step:
-            return _digest(
-                workspace, request, files if request.sessions else None, step, say, progress
-            )
+        with StepRecorder(workspace.state, STEP, keep=not request.dry_run) as step:
+            return carry_out(workspace, request, say, progress, step)
 
     def look_again(transcripts: tuple[str, ...]) -> bool:
         if request.dry_run:
             return False
-        with StepRecorder(workspace.state, _STEP) as step:
-            digest_reported(transcripts)(workspace, step, say, progress)
+        with StepRecorder(workspace.state, STEP) as step:
+            carry_out(workspace, Digest(sessions=transcripts), say, progress, step)
         return True
 
     is_reported = workspace.environment.get(BELOW_RUN) and not request.dry_run
-    return in_turn(
-        workspace.state, work, look_again, [file.path for file in files] if is_reported else ()
-    )
+    return in_turn(workspace.state, work, look_again, request.sessions if is_reported else ())
 
 
 def is_due(workspace: Workspace) -> bool:
     return bool(workspace.settings.sessions) and workspace.settings.digest != "off"
 
 
-def digest_due(
-    workspace: Workspace, step: StepRecord, say: Say, progress: Progress | None = None
+def carry_out(
+    workspace: Workspace, request: Digest, say: Say, progress: Progress | None, step: StepRecord
 ) -> DigestResult:
-    """Digest the configured transcripts, in the turn of the caller. Raises: MdmemError."""
-    return _digest(workspace, Digest(), None, step, say, progress)
+    """Digest transcripts by their paths, if they still exist; without any, all that are configured.
 
-
-def digest_reported(
-    transcripts: Sequence[str],
-) -> Callable[[Workspace, StepRecord, Say, Progress | None], DigestResult]:
-    """A function that digests transcripts reported by a hook, if they still exist."""
-    files = [stat_file(path) for path in transcripts if Path(path).is_file()]
-
-    def digest_them(
-        workspace: Workspace, step: StepRecord, say: Say, progress: Progress | None = None
-    ) -> DigestResult:
-        return _digest(
-            workspace,
-            Digest(sessions=tuple(file.path for file in files)),
-            files,
-            step,
-            say,
-            progress,
-        )
-
-    return digest_them
-
-
-def _digest(
-    workspace: Workspace,
-    request: Digest,
-    files: Sequence[TranscriptFile] | None,
-    step: StepRecord,
-    say: Say,
-    progress: Progress | None,
-) -> DigestResult:
-    """`files` None: the configured ones. The step has its figures, whatever ends it."""
-    step.run = new_name(workspace.state, _STEP)
+    The caller has the turn. The step has its figures, whatever ends it. Raises: MdmemError.
+    """
+    step.run = new_name(workspace.state, STEP)
+    files = (
+        [stat_file(path) for path in request.sessions if known_sessions.is_file(path)]
+        if request.sessions
+        else None
+    )
     tally = DigestResult(step.run, step.figures)
     work = _DigestRun(workspace, request, say, tally)
     is_whole = False

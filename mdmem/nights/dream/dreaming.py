@@ -466,14 +466,9 @@ def dream(workspace: Workspace, request: Dream, say: Say) -> DreamResult:
 
     def work() -> DreamResult:
         with StepRecorder(workspace.state, STEP, keep=not request.dry_run) as step:
-            return _dream(_NightWork(workspace, days, request, say, last), step)
+            return carry_out(workspace, request, say, last, step, days)
 
     return in_turn(workspace.state, work, lambda _: False)
-
-
-def dream_day(workspace: Workspace, day: date, say: Say, step: StepRecord) -> DreamResult:
-    """Do the night of one ended day, in the turn of the caller. Raises: MdmemError."""
-    return _dream(_NightWork(workspace, (), Dream(), say, day), step)
 
 
 def _ended_day(workspace: Workspace, named: str) -> date:
@@ -487,8 +482,19 @@ def _ended_day(workspace: Workspace, named: str) -> date:
     return day
 
 
-def _dream(work: _NightWork, step: StepRecord) -> DreamResult:
-    """The step gets its figures, whatever ends it."""
+def carry_out(
+    workspace: Workspace,
+    request: Dream,
+    say: Say,
+    last: date,
+    step: StepRecord,
+    days: Sequence[date] = (),
+) -> DreamResult:
+    """Do the night of some ended days, or of what is new up to the last one.
+
+    The caller has the turn. The step gets its figures, whatever ends it. Raises: MdmemError.
+    """
+    work = _NightWork(workspace, days, request, say, last)
     step.run = work.run
     try:
         work.carry_out()
