@@ -16,9 +16,6 @@ from mdmem.memory import Memory
 from mdmem.model.proposals import NumberedList
 from mdmem.model.writes import Action, EditSection, Forget, Remember
 from mdmem.proposals import listings
-from mdmem.show.proposals import proposals_json
-from mdmem.show.values import to_json
-from mdmem.text.facts import fact_id
 
 LONG = (
     "the boiler in the cellar is serviced each autumn by Nordic Heat, who have a key of their own"
@@ -273,23 +270,6 @@ def test_the_same_in_two_sections_is_two_items(at: Desk) -> None:
     propose(at, fact("plays the cello"))
     propose(at, fact("plays the cello", "Work"))
     assert values(at) == [[["bot"]], [["bot"]]]
-
-
-def test_the_json_of_the_list(proposed: Desk) -> None:
-    memory = Memory(proposed.workspace)
-    answer = to_json(proposals_json(memory.proposals.standing(), proposed.workspace.now()))
-    assert list(answer) == ["proposals", "unreadable", "stamp", "items", "unlisted"]
-    assert answer["stamp"] == numbered(proposed).stamp
-    assert [item["number"] for item in answer["items"]] == [1, 2, 3, 4, 5]
-    outdated, voices, _, rivals, _ = answer["items"]
-    assert (outdated["state"], outdated["standing"]) == ("overtaken", "home: Bergen")
-    assert outdated["outdated"]["by"] is None
-    assert [voice["actor"] for voice in voices["voices"]] == ["nightly"]
-    assert (rivals["old"], rivals["new"]) == ("employer: Stripe", "employer: Figma")
-    (other,) = rivals["rivals"]
-    assert (other["new"], other["actor"]) == ("employer: Linear", "codex")
-    assert other["part"] == fact_id("employer: Linear")
-    assert "rivals" not in other
 
 
 @pytest.mark.parametrize(
