@@ -1,7 +1,6 @@
 """`mdmem stats`, and the figures that a search leaves for it."""
 
 import json
-import re
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
@@ -21,13 +20,6 @@ def state(shell: Shell) -> Path:
 
 def last(shell: Shell) -> events.Event:
     return events.read_events(state(shell))[-1]
-
-
-def test_weeks_are_those_up_to_the_time_that_is_set(shell: Shell, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setenv("MDMEM_NOW", "2026-01-07T10:00:00")
-    shell.run("search", "stripe")
-    answer = shell.run("stats", "search", "--json", "--weeks", "2").answer
-    assert [(week["week"], week["searches"]) for week in answer["weeks"]] == [("2026-W02", 1)]
 
 
 class TestWhatASearchLeaves:
@@ -106,42 +98,6 @@ def test_what_is_seldom_asked_for_is_loaded_where_it_is_asked_for(shell: Shell):
 
 
 class TestStats:
-    def test_verbs(self, shell: Shell):
-        shell.run("search", "stripe")
-        shell.run("log", "zebra one")
-        shell.run("search", "zebra", "--since", "zebra")
-        out = shell.run("stats").out
-        assert re.search(r"^search +2 .* 1 +- +-  #$", out, re.MULTILINE)
-        answer = shell.run("stats", "--json").answer
-        assert list(answer) == ["weeks", "verbs", "damaged"]
-        assert [(row["verb"], row["count"], row["refused"]) for row in answer["verbs"]] == [
-            ("search", 2, 1),
-            ("log", 1, 0),
-        ]
-
-    def test_searches(self, shell: Shell):
-        for word in ("stripe", "zebra", "tea", "rooms"):
-            shell.run("search", word)
-        head, row = shell.run("stats", "search").out.splitlines()
-        assert head.startswith("week      searches  no hit")
-        assert re.fullmatch(r"\d{4}-W\d\d +4 +25%.*  #{15}\.{5}", row)
-        answer = shell.run("stats", "search", "--json").answer
-        assert list(answer) == ["weeks", "drift", "damaged"]
-        (week,) = answer["weeks"]
-        assert (week["searches"], week["without_hit"]) == (4, 0.25)
-
-    def test_nothing_yet(self, shell: Shell):
-        assert (shell.run("stats").out, shell.run("stats").err) == (
-            "",
-            "mdmem: nothing was done in these weeks\n",
-        )
-        assert shell.run("stats", "search").err == "mdmem: no searches in these weeks\n"
-        assert shell.run("stats", "search", "--json").answer == {
-            "weeks": [],
-            "drift": [],
-            "damaged": 0,
-        }
-
     def test_it_changes_nothing_and_is_no_event(self, shell: Shell):
         shell.run("search", "tea")
         before = (shell.snapshot(), (state(shell) / events.EVENTS_NAME).read_bytes())
@@ -149,43 +105,12 @@ class TestStats:
         shell.run("stats", "search")
         assert (shell.snapshot(), (state(shell) / events.EVENTS_NAME).read_bytes()) == before
 
-    def test_damaged_lines_are_counted(self, shell: Shell):
-        shell.run("search", "tea")
-        with (state(shell) / events.EVENTS_NAME).open("ab") as file:
-            file.write(b'{"half\nodd\n')
-        done = shell.run("stats", "search")
-        assert (done.status, done.err) == (
-            0,
-            "mdmem: lines of the events that could not be read: 2\n",
-        )
-        assert shell.run("stats", "--json").answer["damaged"] == 2
-
     def test_a_file_that_cannot_be_read(self, shell: Shell):
         shell.run("reindex")
         (state(shell) / events.EVENTS_NAME).unlink()
         (state(shell) / events.EVENTS_NAME).mkdir()
         done = shell.run("stats", "--json")
         assert (done.status, json.loads(done.err)["error"]) == (1, "storage")
-
-    @pytest.mark.parametrize(
-        ("words", "message", "hint"),
-        [
-            (("serch",), "no figures for 'serch'", "Did you mean search?"),
-            (
-                ("zebra",),
-                "no figures for 'zebra'",
-                "mdmem stats, mdmem stats search, mdmem stats context or mdmem stats runs",
-            ),
-            (("--weeks", "0"), "--weeks must be between 1 and 520, not 0", ""),
-            (("search", "--weeks", "521"), "--weeks must be between 1 and 520, not 521", ""),
-        ],
-    )
-    def test_wrong_usage(self, shell: Shell, words: tuple[str, ...], message: str, hint: str):
-        done = shell.run("stats", *words, "--json")
-        assert (done.status, json.loads(done.err)) == (
-            2,
-            {"error": "usage", "message": message, "hint": hint},
-        )
 
     def test_outside_of_a_workspace(self, shell: Shell):
         elsewhere(shell)
@@ -199,14 +124,6 @@ class TestStats:
 
 
 class TestExplain:
-    def test_text(self, shell: Shell):
-        out = shell.run("search", "heats", "--explain").out
-        first = out.splitlines()[:4]
-        assert first[1:3] == ["    the heating was mended", first[2]]
-        assert re.fullmatch(r"      score \d+\.\d\d", first[2])
-        assert re.match(r'      \+\d\.\d\d  "heats": \d\.\d\d in the entry as "heating"', first[3])
-        assert re.search(r"^      x\d\.\d\d  confidence 0\.95$", out, re.MULTILINE)
-
     @pytest.mark.parametrize(
         "more", [(), ("--history",), ("--as-of", "today")], ids=["now", "history", "as of"]
     )
@@ -222,16 +139,8 @@ class TestExplain:
                 score *= factor["value"]
             assert score == pytest.approx(hit["score"], rel=1e-3, abs=1e-3)
 
-    def test_what_is_not_committed(self, shell: Shell):
-        out = shell.run("search", "committed yet", "--explain").out
-        assert "      x0.99  uncommitted, so written by a person" in out
-
     def test_an_index_in_memory(self, shell: Shell):
         without_state(shell.patch)
         done = shell.run("search", "stripe", "--explain")
         assert "in the entry" in done.out
         assert "searched a temporary one" in done.err
-
-    def test_unasked_nothing_is_explained(self, shell: Shell):
-        assert "explain" not in shell.run("search", "stripe", "--json").answer["hits"][0]
-        assert "score" not in shell.run("search", "stripe").out

@@ -1,151 +1,23 @@
-"""Figures over weeks: pure functions over events, how they are shown, when something drifts."""
+"""Figures over weeks: when something drifts, and what is counted."""
 
 import random
-from collections.abc import Sequence
-from datetime import UTC, date, datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mdmem.events import Event, Outcome, Quality
+from mdmem.events import Event, Outcome
 from mdmem.health import stats
-from mdmem.health.stats import Drift, Figures, SearchFigures, VerbFigures, Week
+from mdmem.health.stats import Drift, SearchFigures, Week
 from mdmem.show import figures
-from mdmem.show.values import to_json
-
-TODAY = date(2026, 3, 5)  # a Thursday, in 2026-W10
-NOON = datetime(2026, 3, 5, 12, tzinfo=UTC)
 
 
-def event(
-    verb: str = "log",
-    ms: float = 10,
-    outcome: Outcome = Outcome.DONE,
-    weeks_ago: float = 0,
-    **fields: Any,
-) -> Event:
-    return Event(
-        verb=verb, ms=ms, outcome=outcome, time=NOON - timedelta(weeks=weeks_ago), **fields
-    )
-
-
-def search(hits: int = 5, weeks_ago: float = 0, **fields: Any) -> Event:
-    return event("search", weeks_ago=weeks_ago, quality=Quality(words=3, hits=hits, **fields))
-
-
-def searches(events: Sequence[Event], weeks: int = 12) -> SearchFigures:
-    return stats.search_figures(events, 0, TODAY, UTC, weeks)
-
-
-class TestFigures:
-    def test_verbs(self):
-        times = [event(ms=number, weeks_ago=1) for number in range(1, 101)]
-        ends = [event("remember", 5, outcome) for outcome in Outcome]
-        counted = stats.figures([*times, event(ms=200), *ends], 3, TODAY, UTC, 2)
-        assert counted == Figures(
-            ("2026-W09", "2026-W10"),
-            (
-                VerbFigures(
-                    verb="log",
-                    count=101,
-                    median_ms=51,
-                    p95_ms=96,
-                    refused=0,
-                    failed=0,
-                    bugs=0,
-                    weeks=(100, 1),
-                ),
-                VerbFigures(
-                    verb="remember",
-                    count=5,
-                    median_ms=5,
-                    p95_ms=5,
-                    refused=1,
-                    failed=1,
-                    bugs=1,
-                    weeks=(0, 5),
-                ),
-            ),
-            3,
-        )
-
-    def test_the_most_frequent_first_then_by_name(self):
-        counted = stats.figures([event("b"), event("c"), event("c"), event("a")], 0, TODAY, UTC, 1)
-        assert [verb.verb for verb in counted.verbs] == ["c", "a", "b"]
-
-    def test_nothing(self):
-        assert stats.figures([], 0, TODAY, UTC, 12) == Figures((), (), 0)
-        assert stats.figures([event(weeks_ago=12)], 0, TODAY, UTC, 12) == Figures((), (), 0)
-
-    def test_weeks_begin_on_monday_in_the_user_s_zone(self):
-        late = Event(
-            verb="log", ms=1, outcome=Outcome.DONE, time=datetime(2026, 3, 1, 23, tzinfo=UTC)
-        )
-        assert stats.figures([late], 0, TODAY, UTC, 12).weeks == ("2026-W09", "2026-W10")
-        assert stats.figures([late], 0, TODAY, timezone(timedelta(hours=2)), 12).weeks == (
-            "2026-W10",
-        )
-
-    def test_a_year_that_begins_in_the_last_week_of_the_old_one(self):
-        new_year = Event(
-            verb="log", ms=1, outcome=Outcome.DONE, time=datetime(2027, 1, 1, tzinfo=UTC)
-        )
-        assert stats.figures([new_year], 0, date(2027, 1, 3), UTC, 1).weeks == ("2026-W53",)
-
-    def test_what_is_of_a_later_week_is_left_out(self):
-        assert stats.figures([event(weeks_ago=-1)], 0, TODAY, UTC, 12).verbs == ()
-
-
-class TestSearches:
-    def test_a_week(self):
-        counted = searches(
-            [
-                search(0),
-                search(8, first=9.0, spread=0.5, age=4),
-                search(2, first=3.0, spread=0.1, age=10, behind=True),
-                event("search", 40),
-                event("search", 1, Outcome.REFUSED),
-                event("log"),
-            ]
-        )
-        assert counted.weeks == (
-            Week(
-                week="2026-W10",
-                searches=4,
-                without_hit=pytest.approx(1 / 3),
-                median_ms=10,
-                median_hits=2,
-                median_first=6.0,
-                median_spread=pytest.approx(0.3),
-                median_age_days=7,
-                behind=1,
-            ),
-        )
-
-    def test_a_week_without_searches_is_a_week(self):
-        first, empty, last = searches([search(weeks_ago=2), search()]).weeks
-        assert (first.week, first.searches, last.week, last.searches) == (
-            "2026-W08",
-            1,
-            "2026-W10",
-            1,
-        )
-        assert empty == Week(week="2026-W09", searches=0)
-
-    def test_the_last_weeks_only(self):
-        assert [
-            week.week for week in searches([search(weeks_ago=ago) for ago in range(20)], 3).weeks
-        ] == [
-            "2026-W08",
-            "2026-W09",
-            "2026-W10",
-        ]
-
-    def test_none(self):
-        assert searches([event()]) == SearchFigures((), (), 0)
+def test_what_is_of_a_later_week_is_left_out():
+    noon = datetime(2026, 3, 5, 12, tzinfo=UTC)
+    late = Event(verb="log", ms=10, outcome=Outcome.DONE, time=noon + timedelta(weeks=1))
+    assert stats.figures([late], 0, noon.date(), UTC, 12).verbs == ()
 
 
 def weeks(*values: float, name: str = "median_first", count: int = 20) -> list[Week]:
@@ -212,36 +84,6 @@ class TestDrift:
         assert sum(map(bool, drifts)) / len(drifts) < 0.02
 
 
-FOUND = SearchFigures(
-    (
-        Week(
-            week="2026-W08",
-            searches=40,
-            without_hit=0.0,
-            median_ms=12.34,
-            median_hits=8,
-            median_first=7.5,
-            median_spread=0.421,
-            median_age_days=30.5,
-        ),
-        Week(week="2026-W09", searches=0),
-        Week(
-            week="2026-W10",
-            searches=30,
-            without_hit=0.5,
-            median_ms=9.0,
-            median_hits=0.5,
-            median_first=3.0,
-            median_spread=0.1,
-            median_age_days=2,
-            behind=1,
-        ),
-    ),
-    (Drift("without_hit", 0.5, 0.0, 0.1234), Drift("median_spread", 0.1, 0.351, 0.502)),
-    1,
-)
-
-
 WATCHED = [
     dict(zip(("searches", *stats._WATCHED), row, strict=True))
     for row in (
@@ -266,96 +108,8 @@ def test_the_tour_shows_what_is_shown():
 
 
 class TestShown:
-    def test_searches(self):
-        assert figures.searches_text(FOUND, colour=False).splitlines() == [
-            "week      searches  no hit    ms  hits  first  spread  age"
-            "  #: found, .: nothing; full width: 40",
-            "2026-W08        40      0%  12.3   8.0   7.50    0.42   30  ####################",
-            "2026-W09         0       -     -     -      -       -    -",
-            "2026-W10        30     50%   9.0   0.5   3.00    0.10    2  #######........",
-            "2026-W10 drifts: the share of searches without a hit is 50%; expected from the weeks before: 0% to 12%; "
-            "the spread of the scores is 0.10; expected from the weeks before: 0.35 to 0.50.",
-        ]
-
-    def test_searches_for_a_program(self):
-        value = to_json(FOUND)
-        assert value["weeks"][0] == {
-            **{
-                "week": "2026-W08",
-                "searches": 40,
-                "without_hit": 0.0,
-                "median_ms": 12.34,
-                "median_hits": 8,
-                "median_first": 7.5,
-            },
-            **{"median_spread": 0.421, "median_age_days": 30.5, "behind": 0},
-        }
-        assert value["weeks"][1]["without_hit"] is None
-        assert value["drift"][0] == {
-            "figure": "without_hit",
-            "value": 0.5,
-            "low": 0.0,
-            "high": 0.123,
-        }
-        assert value["damaged"] == 1
-
     def test_every_figure_that_can_drift_has_its_words(self):
         assert set(figures._FIGURES) == {*stats._WATCHED, *stats._WATCHED_CONTEXT}
-
-    def test_verbs(self):
-        counted = Figures(
-            ("2026-W08", "2026-W09", "2026-W10"),
-            (
-                VerbFigures(
-                    verb="search",
-                    count=1200,
-                    median_ms=12.3,
-                    p95_ms=1234.5,
-                    refused=2,
-                    failed=0,
-                    bugs=0,
-                    weeks=(600, 0, 6),
-                ),
-                VerbFigures(
-                    verb="lo\x1bg",
-                    count=3,
-                    median_ms=40.0,
-                    p95_ms=41.0,
-                    refused=0,
-                    failed=1,
-                    bugs=2,
-                    weeks=(1, 2, 0),
-                ),
-            ),
-            0,
-        )
-        assert figures.figures_text(counted, colour=False).splitlines() == [
-            "command  count  median ms  p95 ms  refused  failed  bugs  by week",
-            "search    1200         12   1,234        2       -     -  #.:",
-            "lo\ufffdg         3         40      41        -       1     2  =#.",
-            "Most recent week: 2026-W10. One character per week: . = none, # = most.",
-        ]
-        assert to_json(counted)["verbs"][0] == {
-            **{
-                "verb": "search",
-                "count": 1200,
-                "median_ms": 12.3,
-                "p95_ms": 1234.5,
-                "refused": 2,
-                "failed": 0,
-                "bugs": 0,
-            },
-            "weeks": [600, 0, 6],
-        }
-
-    def test_nothing(self):
-        assert figures.figures_text(Figures((), (), 0), colour=True) == ""
-        assert figures.searches_text(SearchFigures((), (), 0), colour=True) == ""
-        assert figures.notes(0) == ()
-        assert figures.notes(2, "nothing") == (
-            "nothing",
-            "lines of the events that could not be read: 2",
-        )
 
     @given(st.lists(st.tuples(st.integers(0, 500), st.floats(0, 1)), min_size=1, max_size=12))
     def test_bars_are_ascii_of_one_width_and_hide_nothing(self, rows: list[tuple[int, float]]):
