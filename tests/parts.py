@@ -18,7 +18,8 @@ from dataclasses import dataclass
 import kept_map
 from kept_map import MAP, ROOT
 
-PROCESSES = (os.cpu_count() or 1) + 1
+PROCESSES = min(os.cpu_count() or 1, 8) + 1
+"""A container may have a small share of many cores."""
 PROGRESS = re.compile(r"\S* *\[ *\d+%\]$")
 SUMMARY = re.compile(r"=+ short test summary info =+")
 TOTAL = re.compile(r"\d+ \w.* in [\d.]+s")
