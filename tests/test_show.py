@@ -210,19 +210,6 @@ class TestExplained:
         ScorePart("grams", "東京", "東京", 0.1),
         ScorePart("later", "tea", "tea", 0.1),
     )
-    FACTORS = (
-        "file",
-        "confidence",
-        "contradicted",
-        "speaker",
-        "date",
-        "asks",
-        "time",
-        "amount",
-        "age",
-        "day",
-        "beside",
-    )
 
     def lines(self, why: Explanation, **fields: Any) -> list[str]:
         return hits.search_text(
@@ -243,31 +230,6 @@ class TestExplained:
     def test_the_sum_of_a_word_is_rounded_alike_on_every_python(self, scores: tuple[float, ...]):
         parts = tuple(ScorePart("text", "tea", "tea", score) for score in scores)
         assert self.lines(Explanation(parts, ()))[1].startswith('      +0.81  "tea": ')
-
-    def test_factors(self):
-        assert self.lines(
-            Explanation((), tuple(Factor(name, 1.5) for name in self.FACTORS)), day=date(2026, 3, 5)
-        )[1:] == [
-            "      x1.50  already in an agent's prompt",
-            "      x1.50  confidence 0.7",
-            "      x1.50  contradicts a better supported fact",
-            "      x1.50  said by the person in the query",
-            "      x1.50  on the date in the query",
-            "      x1.50  ends in a question",
-            "      x1.50  has words of time (the query asks when)",
-            "      x1.50  has an amount (the query asks how many)",
-            "      x1.50  by age (see the settings)",
-            "      x1.50  by other entries of the same day",
-            "      x1.50  beside better results, with no further word of the query",
-        ]
-
-    def test_what_an_entry_without_day_or_commit_lacks(self):
-        why = Explanation((), (Factor("confidence", 0.99), Factor("day", 1.1), Factor("later", 2)))
-        assert self.lines(why, confidence=None)[1:] == [
-            "      x0.99  uncommitted, so written by a person",
-            "      x1.10  not from a daily log",
-            "      x2.00  later",
-        ]
 
     @given(text=st.text(alphabet=STEERS + "ab", min_size=1))
     def test_no_terminal_is_steered(self, text: str):
