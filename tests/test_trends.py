@@ -204,18 +204,6 @@ def test_a_version_larger_than_any_that_is_read_is_left_out(at: Repository) -> N
     assert (data["commits"], data["lines"], data["added"], data["removed"]) == (3, 3, 3, 0)
 
 
-def test_no_commit_no_file(at: Repository) -> None:
-    assert at.trends() == {
-        **dict.fromkeys(("commits", "lines", "files", "added", "removed"), 0),
-        "half_life_days": None,
-        "weeks": [],
-        "authors": [],
-        "largest": [],
-    }
-    done = at.world.run(at.folder, mdmem("trends"))
-    assert (done.stdout, done.stderr) == ("", "mdmem: no commit changed a Markdown file\n")
-
-
 SETTINGS = {
     "diff.noprefix": "true", "diff.mnemonicPrefix": "true", "diff.renames": "false",
     "diff.context": "9", "diff.interHunkContext": "9", "diff.algorithm": "patience",
