@@ -110,7 +110,7 @@ def _tried(workspace: Workspace, name: str, work: _Work) -> StepResult:
         return _failed(recorder.record, problem)
     message = result.model.message if result.model and step.failed else ""
     if isinstance(result, DreamResult):
-        return StepResult(step, message)
+        return StepResult(record=step, message=message)
     return StepResult(
         record=step, message=message, left=tuple(result.left), outside=result.only_outside
     )
@@ -118,4 +118,6 @@ def _tried(workspace: Workspace, name: str, work: _Work) -> StepResult:
 
 def _failed(record: StepRecord, problem: MdmemError | OSError) -> StepResult:
     failure = as_failure(problem)
-    return StepResult(record, secrets.redact(failure.message), secrets.redact(failure.hint))
+    return StepResult(
+        record=record, message=secrets.redact(failure.message), hint=secrets.redact(failure.hint)
+    )

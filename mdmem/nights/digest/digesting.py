@@ -73,7 +73,7 @@ class _DigestRun:
             workspace.settings, request
         ):
             self._model = ModelStep(
-                workspace, request, tally.run, self._zone, tally, say, self._read
+                workspace, request, tally.run, self._zone, tally=tally, say=say, read=self._read
             )
 
     @cached_property
@@ -338,7 +338,7 @@ def carry_out(
         if request.sessions
         else None
     )
-    tally = DigestResult(step.run, step.figures)
+    tally = DigestResult(run=step.run, figures=step.figures)
     work = _DigestRun(workspace, request, say, tally)
     is_whole = False
     try:
