@@ -1,12 +1,16 @@
 """What a person took out, or wrote themselves, against what is said again: in a night, and in a
-digest.
+digest. A night that two machines dream.
 """
 
+import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
 from conftest import World
-from dreams import Said, digested, dream, fates, in_the_morning, settings
+from dreams import Said, curated, digested, dream, fates, in_the_morning, settings
+from killed_write import copied
+from test_kills import a_night
 from workspaces import Desk, desk
 
 from mdmem.model.pipelines import DreamOp
@@ -55,3 +59,27 @@ def test_a_minute_counts_in_the_zone_in_which_it_was_written(
     )  # where 09:05 is 15:05 in Berlin
     in_the_morning(monkeypatch, "2026-03-07T08:00:00-05:00")
     assert fates(dream(at)) == {"I live in Bergen.": (NONE, False)}
+
+
+def test_two_machines_dream_one_night(
+    world: World, repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    in_the_morning(monkeypatch)
+    at = a_night(world, repository)
+    other = copied(at, tmp_path / "other")
+    dream(at)
+    monkeypatch.setattr("platform.node", lambda: "another")
+    monkeypatch.setenv("MDMEM_NOW", "2026-03-07T08:00:00+00:00")
+    dream(other)
+    expected = curated(at)
+    at.git(
+        "config",
+        "merge.mdmem.driver",
+        f"{sys.executable} -P -m mdmem.githooks.mergedriver %O %A %B %P %L",
+    )
+    at.write(".git/info/attributes", "*.md merge=mdmem\n")
+    at.git("fetch", "-q", other.root, "main", "refs/heads/mdmem/*:refs/heads/mdmem/*")
+    at.git("merge", "-q", "--no-edit", "FETCH_HEAD")
+    assert Counter(curated(at)) == Counter(expected)
+    assert all(change.op.value == "NONE" for change in dream(at, "2026-03-06").changes)
+    assert "2026-03-06" in at.git("log", "--format=%B")

@@ -453,7 +453,9 @@ def test_killed_at_any_step_the_next_one_does_the_rest(
     write(at, "the boat is red", run=OTHER)
     write(at, "the valve is new", minute="10:00")
     change = Revert(reference=RUN, take_out=take_out)
-    copies = killed_after(at, tmp_path, change, NOW, range(first, MOST_STEPS, 4))
+    copies = killed_after(
+        at, tmp_path, lambda copy: copy.apply(change), range(first, MOST_STEPS, 4)
+    )
     assert len(copies) > 3
     assert not copies[-1][1], "it has more steps than are tried"
     for copy, _ in copies:

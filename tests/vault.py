@@ -116,11 +116,15 @@ class Vault:
         )
 
 
-@pytest.fixture
-def vault(world: World, repository: Path) -> Vault:
+def vault_at(world: World, repository: Path) -> Vault:
     """A repository with two commits without the words, and one with them."""
     vault = Vault(world, repository)
     vault.commit("seed", MEMORY=OTHER)
     vault.commit("other", memory__topic="# Topic\n\n- b\n")
     vault.commit("hold it", MEMORY=f"{OTHER}- {WORDS}\n- after\n")
     return vault
+
+
+@pytest.fixture
+def vault(world: World, repository: Path) -> Vault:
+    return vault_at(world, repository)
