@@ -1,13 +1,23 @@
 """A text that says no more than its lines: numbers, dates, names and addresses."""
 
+import json
 from datetime import date
+from pathlib import Path
 
 import pytest
-from reworded_lines import INVENTED, REWORDED
 
 from mdmem.llm.grounding import Ground, SaidLine
 from mdmem.llm.plain_words import is_plain
 
+DATA = Path(__file__).parent / "data" / "reworded_lines.jsonl"
+ROWS = [json.loads(line) for line in DATA.read_text(encoding="utf-8").splitlines()]
+REWORDED, INVENTED = (
+    [(row["line"], tuple(row[key])) for row in ROWS if key in row]
+    for key in ("reworded", "invented")
+)
+"""Lines of conversations, with statements that say the same in other words, and with statements
+that say more.
+"""
 DAY = date(2026, 11, 19)
 LINES = (
     "We moved to SQLite yesterday, 3 tables and 200,000 rows; my sister Mia pays $5 until 2 May.",
