@@ -157,7 +157,8 @@ def init(
 
     Agents can access only the workspaces that you have adopted on this machine. Existing files are
     not changed, except the one that --agents names, .gitattributes with --shared, and mdmem.toml if
-    git has no user name set. Running it again is harmless. git is set up to merge memory files.
+    git has no user name set. Running it again is harmless. git is set up to merge memory files by
+    section and fact.
 
     With --outside, in a project: the workspace DIR (created, adopted or cloned) becomes the memory
     of the project, for all its branches and worktrees. The project itself does not change. In a
@@ -166,7 +167,8 @@ def init(
     """
     others = any((no_hooks, agents, no_agents, shared, outside, here, dry_run))
     if (leave and (found or others)) or (found and (folder or others)) or (yes and not found):
-        raise UsageProblem("--leave and --found go alone, and --yes only with --found")
+        message = "--leave and --found go with no other option, and --yes only with --found"
+        raise UsageProblem(message)
     if found:
         return find(call, yes)
     if leave:
@@ -182,8 +184,13 @@ def init(
         here=here,
         dry_run=dry_run,
     )
-    asks = not as_json and sys.stdin.isatty()
-    request = _placed(request) if asks and not dry_run else request
+    return _initialised(call, request)
+
+
+def _initialised(call: Call, request: Initialise) -> Answer:
+    """Carry out a request of `init`; a person at a terminal is asked what it leaves open."""
+    asks = not call.as_json and sys.stdin.isatty()
+    request = _placed(request) if asks and not request.dry_run else request
     result = memory.initialise(request, os.environ, progress(call))
     if result.newly_adopted and asks and sys.stderr.isatty():
         result = replace(result, notes=(*result.notes, *_ask_who_wrote(result.workspace)))
