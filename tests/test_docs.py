@@ -22,8 +22,9 @@ from mdmem.cli.commands import GROUPS
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
-PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted(DOCS.rglob("*.md"))]
-GUIDES = [DOCS / "architecture.md", DOCS / "recipes.md", *sorted(PACKAGE.rglob("README.md"))]
+ROOMS = sorted(PACKAGE.rglob("README.md"))
+PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted(DOCS.rglob("*.md")), *ROOMS]
+GUIDES = [DOCS / "architecture.md", DOCS / "recipes.md", *ROOMS]
 """Pages for those who change the program."""
 LINK = re.compile(r"\[[^\]]*\]\(([^)#]*)(?:#([^)]*))?\)")
 FENCE = re.compile(r"^```.*?^```", re.DOTALL | re.MULTILINE)

@@ -1,1 +1,1 @@
-"""Changes of memory: planned, carried out, recovered, reverted, purged."""
+"""Changes of memory: planned, carried out, recovered and reverted."""
