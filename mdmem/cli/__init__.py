@@ -70,6 +70,7 @@ def _run(words: Sequence[str]) -> int:
     with _progress(call):
         answer = command(call.command)(call, **call.values)
     if call.as_json and answer.data:
+        # answers in text need no table of fields
         from mdmem.show.values import to_json  # noqa: PLC0415
 
         print(json_line(to_json(answer.data)))

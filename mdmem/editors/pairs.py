@@ -1,4 +1,4 @@
-"""Pairing the things of two versions one to one: by key, by rank, by what stands around them."""
+"""Pairing the things of two versions one to one: by key, by rank, by what surrounds them."""
 
 from __future__ import annotations
 

@@ -98,7 +98,7 @@ class SectionParts:
         return units
 
 
-def _read(document: Document, heads: Container[int] | None) -> Iterator[SectionPart]:
+def _read(document: Document, heads: Container[int] | None) -> list[SectionPart]:
     counts = Counter[SectionPath]()
     preamble = SectionPart(
         document=document,
@@ -137,7 +137,7 @@ def _read(document: Document, heads: Container[int] | None) -> Iterator[SectionP
         parts[part.parent].children.append(part.number)
         around.append(part.number)
         parts.append(part)
-    return iter(parts)
+    return parts
 
 
 @dataclass(frozen=True, slots=True)

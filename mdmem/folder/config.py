@@ -121,7 +121,7 @@ HOME_VARIABLES = ("HOME", "USERPROFILE", "XDG_CONFIG_HOME", "APPDATA")
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """The settings of a workspace; docs/settings.md has what stands below each field.
+    """The settings of a workspace; docs/settings.md is made of the docstrings below the fields.
 
     Here, `write` has the names of the agents that propose what they write.
     """

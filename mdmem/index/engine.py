@@ -26,7 +26,7 @@ from mdmem.startup.records import replace
 from mdmem.text.word_forms import ENGLISH
 
 TERMS = "terms"
-"""The analyzer of terms that are made here and stand between spaces."""
+"""The analyzer of terms that are made here, separated by spaces."""
 _DOCUMENTS_NAME = "documents"
 _ADDED_AT_ONCE = 256
 """Documents in a batch; waking the idle writer's thread takes longer than making a document."""
