@@ -248,11 +248,8 @@ class TestPages:
             assert "://" in target or not anchor or anchor in anchors(path), f"{target}#{anchor}"
 
     def test_lines_are_not_long(self, page: Path):
-        blocks = FENCE.sub("", page.read_text(encoding="utf-8"))
-        long = [
-            line for line in blocks.splitlines() if len(line) > 150 and not line.startswith("|")
-        ]
-        assert long == []
+        lines = FENCE.sub("", page.read_text(encoding="utf-8")).splitlines()
+        assert [line for line in lines if len(line) > 150 and not line.startswith("|")] == []
 
 
 @pytest.mark.parametrize("page", GUIDES, ids=lambda page: page.parent.name + "/" + page.name)

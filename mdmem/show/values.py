@@ -320,13 +320,6 @@ MADE: Mapping[str, Callable[[Any], Any]] = {
     "ListDecision.superseded": lambda decision: [
         {"proposal": proposal, "part": part.name} for proposal, part in decision.superseded
     ],
-    "ListDecision.commits": lambda decision: [
-        *dict.fromkeys(
-            each.result.commit
-            for each in (*decision.accepted, *decision.rejected)
-            if each.result.commit
-        )
-    ],
     "LeftItem.number": lambda left: left.number or None,
     "ReviewResult.applied": lambda review: [
         {**to_json(advice), "commit": result.commit} for advice, result in review.done
