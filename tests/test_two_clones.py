@@ -292,7 +292,7 @@ def test_both_digest_one_transcript(pair: Pair, tmp_path: Path):
     ]
     for desk in (pair.ada, pair.bo):
         assert texts(desk, "memory/2026-03-04.md") == dict.fromkeys(written, 1)
-        assert digest(desk, path).entries == ()
+        assert not digest(desk, path).entries
 
 
 @pytest.mark.parametrize(
