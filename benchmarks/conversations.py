@@ -15,7 +15,7 @@ from mdmem.index.snapshot import EMPTY_SNAPSHOT
 from mdmem.model import FilePath
 from mdmem.model.searches import Hit
 from mdmem.text.document import parse
-from mdmem.text.entries import entries
+from mdmem.text.facts import entries
 
 TODAY = date(2026, 6, 1)
 

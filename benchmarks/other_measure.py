@@ -31,9 +31,8 @@ from mdmem.index.indexer import SearchIndex
 from mdmem.index.query import Filter, IndexQuery
 from mdmem.model import FilePath
 from mdmem.text.document import parse
-from mdmem.text.entries import entries, shown_text
-from mdmem.text.terms import grams, query_terms
-from mdmem.text.word_forms import ENGLISH
+from mdmem.text.facts import entries, shown_text
+from mdmem.text.terms import ENGLISH, grams, query_terms
 
 K1, B = 1.2, 0.75
 FIRST, DEPTH = 10, 30

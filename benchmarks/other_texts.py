@@ -42,7 +42,7 @@ from html.parser import HTMLParser
 from itertools import pairwise
 from pathlib import Path
 
-from mdmem.text.word_forms import STOP_WORDS
+from mdmem.text.terms import STOP_WORDS
 
 MOST_QUESTIONS = 400
 UNSPACED = ("ja", "zh-cn")

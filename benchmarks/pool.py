@@ -22,7 +22,7 @@ from mdmem.index.snapshot import EMPTY_SNAPSHOT
 from mdmem.model import FilePath
 from mdmem.startup.records import replace
 from mdmem.text.document import parse
-from mdmem.text.entries import entries
+from mdmem.text.facts import entries
 
 LIMIT = 10
 Place = tuple[str, str, int, int]

@@ -34,7 +34,7 @@ from mdmem.index.snapshot import INDEX_NAME, Snapshot
 from mdmem.model import CommitId, FilePath, Source
 from mdmem.model.trail import Origin
 from mdmem.text.document import parse
-from mdmem.text.entries import entries
+from mdmem.text.facts import entries
 from mdmem.workspace import open_at
 
 TODAY = date(2026, 3, 1)

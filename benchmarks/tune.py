@@ -31,7 +31,7 @@ from mdmem.index.snapshot import EMPTY_SNAPSHOT
 from mdmem.model import FilePath
 from mdmem.text import english, terms
 from mdmem.text.document import parse
-from mdmem.text.entries import entries
+from mdmem.text.facts import entries
 
 METRICS = ("R@5", "R@10", "MRR@10", "R@1000t", "day-R@5")
 CATEGORIES = ("single-hop", "multi-hop", "temporal", "open-domain")

@@ -24,10 +24,9 @@ from commands import DURABLE, append_and, environment, shell
 from made_memory import make
 
 from mdmem.memory import Memory
-from mdmem.model.history import ShowHistory
+from mdmem.model.history import ShowHistory, ShowTrends
 from mdmem.model.reads import ListFiles
 from mdmem.model.searches import Search
-from mdmem.model.trends import ShowTrends
 from mdmem.model.writes import Action, EditSection
 
 QUERIES = (

@@ -21,12 +21,11 @@ from mdmem.events import EventRecorder
 from mdmem.folder import installed
 from mdmem.index import background
 from mdmem.memory import Memory, hosts
-from mdmem.memory.modules import module
 from mdmem.model import Source
-from mdmem.model.errors import MdmemError, attempt
+from mdmem.model.errors import MdmemError, attempt, typed
 from mdmem.model.prompts import BuildContext, Purpose
-from mdmem.model.wording import typed
 from mdmem.model.writes import Log, WriteOptions
+from mdmem.startup.late import module
 from mdmem.startup.records import dataclass
 from mdmem.text import follow_ups
 

@@ -42,7 +42,7 @@ from mutations import Mutant, mutants
 ROOMS = {
     "files": (
         "mdmem/folder/files.py",
-        "mdmem/folder/listing.py",
+        "mdmem/folder/layout.py",
         "mdmem/folder/journal.py",
     ),
     "repo": ("mdmem/repo/*.py",),
@@ -52,7 +52,7 @@ ROOMS = {
         "mdmem/review/*.py",
         "mdmem/purge/*.py",
     ),
-    "document": ("mdmem/text/document.py", "mdmem/text/addresses.py"),
+    "document": ("mdmem/text/document.py", "mdmem/text/document.py"),
     "facts": (
         "mdmem/text/facts.py",
         "mdmem/text/fact_names.py",

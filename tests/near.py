@@ -160,7 +160,7 @@ def imported(source: str, names: Set[str], package: str) -> set[str]:
     """The modules among `names` that a module of `package` imports, at the top or late.
 
     A text counts that is a module's name; and in a module that calls `import_module`, or `module`
-    of memory/modules.py, one that is such a name without `mdmem.` or without the package.
+    of startup/late.py, one that is such a name without `mdmem.` or without the package.
     """
     found = {each for line in IMPORT.findall(source) for each in re.findall(r"[\w.]+", line)}
     for module, named in FROM_IMPORT.findall(source):

@@ -8,8 +8,8 @@ import pytest
 from proposal_actions import problem
 
 from mdmem.model import FactId, FileKind, FilePath, Op, Provenance, Source, Supersession
+from mdmem.model.errors import field, verb
 from mdmem.model.proposals import PartOp, PartOrigin, PartState, PartView
-from mdmem.model.wording import field, verb
 from mdmem.model.writes import WriteOptions
 from mdmem.past.messages import CommitNote
 from mdmem.proposals import pieces

@@ -5,16 +5,15 @@ from conftest import examples
 from generated_markdown import documents
 from hypothesis import given
 
-from mdmem.model.errors import SectionProblem
-from mdmem.model.wording import field
-from mdmem.text.addresses import (
+from mdmem.model.errors import SectionProblem, field
+from mdmem.text.document import (
     address_of,
     create_remedy,
     find_section,
     matching_sections,
+    parse,
     similar_paths,
 )
-from mdmem.text.document import parse
 
 TREE = "# Memory\n\n## Work\n\n### Notes\n\n## Home\n\n### Notes\n\n# Work\n\n## a > b\n\n# a\n\n## b\n\n## **Bold** `code` [link](u)\n"
 

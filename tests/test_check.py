@@ -9,9 +9,8 @@ from hypothesis import strategies as st
 
 from mdmem.folder.config import Settings
 from mdmem.model import FileKind, FilePath, Problem
-from mdmem.model.errors import UsageProblem
+from mdmem.model.errors import UsageProblem, field
 from mdmem.model.rules import parse_allowances
-from mdmem.model.wording import field
 from mdmem.text.check import check, check_file, find_errors, refusals
 
 SETTINGS = Settings()

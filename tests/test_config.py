@@ -17,8 +17,7 @@ from mdmem.folder.config import (
     user_settings_path,
     zone,
 )
-from mdmem.model.errors import UsageProblem, WorkspaceProblem
-from mdmem.model.wording import plain
+from mdmem.model.errors import UsageProblem, WorkspaceProblem, plain
 
 
 @pytest.fixture

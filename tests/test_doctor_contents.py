@@ -14,7 +14,7 @@ from workspaces import desk as make_desk
 
 from mdmem.health import doctor
 from mdmem.health.doctor import Finding, Level, exit_status
-from mdmem.model.wording import verb
+from mdmem.model.errors import verb
 
 KEY = "AKIA" + "Q3ZT7NXKMW5CR2YF"
 

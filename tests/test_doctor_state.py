@@ -26,7 +26,7 @@ from mdmem.health import doctor
 from mdmem.health.doctor import Level, exit_status
 from mdmem.index.snapshot import INDEX_VERSION
 from mdmem.model import FilePath
-from mdmem.model.wording import verb
+from mdmem.model.errors import verb
 from mdmem.past.storage import TRAIL_NAME
 
 # mdmem's own folder and files.

@@ -11,8 +11,7 @@ from mdmem.editors.section import edit
 from mdmem.model import Op
 from mdmem.model.errors import MdmemError, SectionProblem, TextProblem
 from mdmem.model.writes import Action, EditSection
-from mdmem.text.addresses import find_section, matching_sections
-from mdmem.text.document import Document, Section, parse
+from mdmem.text.document import Document, Section, find_section, matching_sections, parse
 
 
 def creation(

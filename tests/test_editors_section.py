@@ -11,11 +11,11 @@ from mdmem.editors import EditResult
 from mdmem.editors.section import edit
 from mdmem.model.errors import MdmemError, SectionProblem, TextProblem, UsageProblem
 from mdmem.model.writes import Action, EditSection
-from mdmem.text.addresses import matching_sections
 from mdmem.text.document import (
     Document,
     Section,
     is_blank,
+    matching_sections,
     parse,
     section_etag,
     tree_etag,

@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 from mdmem.model import FilePath
 from mdmem.model.trail import Entry
 from mdmem.text.document import parse
-from mdmem.text.entries import entries, shown_text
-from mdmem.text.facts import fact_id
+from mdmem.text.facts import entries, fact_id, shown_text
 
 MEMORY = FilePath("MEMORY.md")
 

@@ -17,10 +17,9 @@ from workspaces import code_of
 
 from mdmem.memory import Memory
 from mdmem.model import Source
-from mdmem.model.history import ShowChanges
+from mdmem.model.history import FactDay, FactTrends, ShowChanges, ShowTrends
 from mdmem.model.searches import ListFacts
 from mdmem.model.trail import TrailCommit
-from mdmem.model.trends import FactDay, FactTrends, ShowTrends
 from mdmem.model.writes import Contradict, Forget, Log, Remember, WriteOptions
 from mdmem.past import fresh_trail
 from mdmem.past.figures import half_life, survival

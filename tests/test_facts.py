@@ -8,8 +8,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from mdmem.editors.list_items import rewrite_item
-from mdmem.model.errors import FactProblem, TextProblem
-from mdmem.model.wording import field
+from mdmem.model.errors import FactProblem, TextProblem, field
 from mdmem.text.document import parse
 from mdmem.text.fact_names import id_prefix, items_matching, names_any
 from mdmem.text.facts import (

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from system_calls import descriptors, failing
 from workspaces import where_modes_count
 
-from mdmem.folder import files, listing
+from mdmem.folder import files, layout
 from mdmem.model import MAX_FILE_BYTES, FilePath
 from mdmem.model.errors import PathProblem, RepositoryProblem
 
@@ -40,7 +40,7 @@ def test_no_descriptor_stays_open(tmp_path: Path):
     ):
         assert files.is_locked(tmp_path / "lock")
     assert not files.is_locked(tmp_path / "lock")
-    assert listing.markdown_paths(tmp_path, ["folder", "none"], lambda status: status.st_size) == {
+    assert layout.markdown_paths(tmp_path, ["folder", "none"], lambda status: status.st_size) == {
         "folder/a.md": 1
     }
     files.sync_all(tmp_path)

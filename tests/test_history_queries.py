@@ -9,11 +9,10 @@ from workspaces import append, code_of, gits
 
 from mdmem.merge import setup
 from mdmem.model import Op, Source, Status
-from mdmem.model.errors import MdmemError
+from mdmem.model.errors import MdmemError, verb
 from mdmem.model.history import FactHistory, OtherReading, SectionHistory, ShowBlame, ShowHistory
 from mdmem.model.reads import Show
 from mdmem.model.searches import ListFacts
-from mdmem.model.wording import verb
 from mdmem.model.writes import (
     Action,
     Contradict,

@@ -14,7 +14,7 @@ from trail_dump import dump
 from mdmem.model import CommitId, FilePath, Op, Source
 from mdmem.model.trail import Entry, Fate, MarkKind, Origin, StatedRevert
 from mdmem.past import file_changes
-from mdmem.text.entries import entries
+from mdmem.text.facts import entries
 
 OLD, NEW = "employer: Stripe", "employer: Linear"
 DAY = "# 2026-03-05\n\n## 09:00\n\n- {}\n"

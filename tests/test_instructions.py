@@ -24,7 +24,7 @@ from mdmem.model.errors import MdmemError, SectionProblem
 from mdmem.model.reads import Initialise
 from mdmem.repo import commits
 from mdmem.text.document import BOM, parse, split_lines
-from mdmem.text.entries import INSTRUCTIONS_BEGIN, INSTRUCTIONS_END, entries
+from mdmem.text.facts import INSTRUCTIONS_BEGIN, INSTRUCTIONS_END, entries
 
 TEXT = "Memory is here.\n- search first"
 BLOCK = f"{INSTRUCTIONS_BEGIN}\n{TEXT}\n{INSTRUCTIONS_END}"

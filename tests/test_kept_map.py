@@ -74,5 +74,5 @@ def test_functions_are_recorded_with_each_test_that_enters_them(tmp_path: Path):
     )
     kept = kept_map.read(tmp_path / "map")
     entered = {kept.functions[number] for row in kept.tests.values() for number in row.functions}
-    assert "mdmem/text/addresses.py:address_of" in entered
+    assert "mdmem/text/document.py:address_of" in entered
     assert kept.files[test].digest == kept_map.digest(ROOT / test)

@@ -18,8 +18,8 @@ from workspaces import Desk, desk
 from mdmem.editors.corrections import correction_likeness, ends_something
 from mdmem.editors.sameness import resemble
 from mdmem.memory import Memory
+from mdmem.model.errors import plain
 from mdmem.model.searches import Search
-from mdmem.model.wording import plain
 from mdmem.model.writes import Forget, LikeFact, Log, Remember, WriteOptions
 from mdmem.repo.runner import converse
 from mdmem.show.writes import like_hint

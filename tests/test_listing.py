@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from mdmem.folder import listing
+from mdmem.folder import layout
 
 
 class TestMarkdownFiles:
     def listed(self, root: Path, *folders: str) -> list[str]:
-        return sorted(listing.markdown_paths(root, folders, lambda status: status))
+        return sorted(layout.markdown_paths(root, folders, lambda status: status))
 
     @pytest.fixture
     def root(self, tmp_path: Path) -> Path:
@@ -110,12 +110,12 @@ class TestMarkdownFiles:
                 shutil.rmtree(root / "memory/deep/er")
             return status.st_size
 
-        listed = listing.markdown_paths(root, ["memory"], read_status)
+        listed = layout.markdown_paths(root, ["memory"], read_status)
         assert sorted(listed) == ["B.MD", "a.md", "memory/deep/j.md", "memory/h.md/i.md"]
 
     def test_where_it_is_on_disk(self, root: Path):
-        listed = listing.markdown_paths(root, ["memory"], lambda status: status)
-        file = listing.ListedFile(root, "memory/deep/er/f.md", listed["memory/deep/er/f.md"])
+        listed = layout.markdown_paths(root, ["memory"], lambda status: status)
+        file = layout.ListedFile(root, "memory/deep/er/f.md", listed["memory/deep/er/f.md"])
         assert file.full_path == root / "memory/deep/er/f.md"
         assert file.status.st_size == len("memory/deep/er/f.md")
 
@@ -186,7 +186,7 @@ class TestNotes:
     def test_what_is_listed(
         self, root: Path, folders: list[tuple[str, bool]], skipped: list[str], expected: list[str]
     ):
-        assert sorted(listing.note_paths(root, folders, skipped, lambda status: status)) == expected
+        assert sorted(layout.note_paths(root, folders, skipped, lambda status: status)) == expected
 
     def test_a_file_or_folder_that_goes_meanwhile(self, root: Path):
         gone = (root / "n" / "b.md").stat().st_ino
@@ -197,7 +197,7 @@ class TestNotes:
             shutil.rmtree(root / "n/deep/er")
             return status.st_size
 
-        listed = listing.note_paths(root, [("n", True)], [], read_status)
+        listed = layout.note_paths(root, [("n", True)], [], read_status)
         assert listed == {"n/deep/c.md": len("n/deep/c.md")}
 
     @pytest.mark.parametrize(
@@ -224,14 +224,14 @@ class TestNotes:
     ):
         (root / "MEMORY.md").touch()
         (root / ".git").mkdir()
-        assert listing.lies_elsewhere(root, path) is expected
+        assert layout.lies_elsewhere(root, path) is expected
 
     @pytest.mark.parametrize("name", ["MEMORY.md", "mdmem.toml"])
     def test_what_makes_a_folder_a_workspace(self, tmp_path: Path, name: str):
-        assert not listing.is_marked(tmp_path)
+        assert not layout.is_marked(tmp_path)
         (tmp_path / name).mkdir()
-        assert not listing.is_marked(tmp_path)
+        assert not layout.is_marked(tmp_path)
         (tmp_path / name).rmdir()
         (tmp_path / name).touch()
-        assert listing.is_marked(tmp_path)
-        assert listing.is_foreign(tmp_path)
+        assert layout.is_marked(tmp_path)
+        assert layout.is_foreign(tmp_path)

@@ -11,7 +11,7 @@ from mdmem.mcp.arguments import check_arguments, in_arguments
 from mdmem.mcp.door import actor_of
 from mdmem.mcp.greeting import Greeting, greet
 from mdmem.mcp.tools import INSTRUCTIONS, PROMPTS, TOOLS, offered
-from mdmem.model import Status, wording
+from mdmem.model import Status, errors
 from mdmem.model.errors import UsageProblem, attempt
 from mdmem.model.prompts import BLOCK_CLOSING, BLOCK_OPENING
 from mdmem.model.reads import Outline, OutlineRow, SectionView
@@ -459,20 +459,20 @@ class TestPhrases:
     @pytest.mark.parametrize(
         ("message", "translated"),
         [
-            (f"{wording.field('replacement')} is empty", "with is empty"),
+            (f"{errors.field('replacement')} is empty", "with is empty"),
             (
-                f"To create one: {wording.verb('init')}; to use another: {wording.field('workspace')}",
+                f"To create one: {errors.verb('init')}; to use another: {errors.field('workspace')}",
                 "To create one: mdmem init; to use another: MDMEM_WORKSPACE",
             ),
-            (f"Read it ({wording.verb('show')})", "Read it (memory_get)"),
-            (wording.verb("remember", "supersedes"), "memory_remember with supersedes"),
-            (wording.verb("facts", "everything"), "mdmem facts --all"),
+            (f"Read it ({errors.verb('show')})", "Read it (memory_get)"),
+            (errors.verb("remember", "supersedes"), "memory_remember with supersedes"),
+            (errors.verb("facts", "everything"), "mdmem facts --all"),
             (
-                f"A write with {wording.field('create')} makes one.",
+                f"A write with {errors.field('create')} makes one.",
                 "A write with --create (command line) makes one.",
             ),
-            (f"{wording.field('limit')} is 0", "limit is 0"),
-            (wording.verb("reindex", "full"), "mdmem reindex --full"),
+            (f"{errors.field('limit')} is 0", "limit is 0"),
+            (errors.verb("reindex", "full"), "mdmem reindex --full"),
         ],
     )
     def test_of_the_tools(self, message: str, translated: str):

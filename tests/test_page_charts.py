@@ -10,7 +10,7 @@ from conftest import examples
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mdmem.model.trends import ActiveDay, FactDay
+from mdmem.model.history import ActiveDay, FactDay
 from mdmem.page import charts
 from mdmem.page.charts import Period, Series
 from mdmem.page.links import Links

@@ -10,8 +10,8 @@ from page_readers import read, words
 
 from mdmem.events import Event, Outcome, Quality, record_event
 from mdmem.model import Source
+from mdmem.model.history import ShowTrends
 from mdmem.model.searches import Search
-from mdmem.model.trends import ShowTrends
 from mdmem.model.writes import Log, Remember, WriteOptions
 from mdmem.show.values import to_json
 

@@ -22,8 +22,7 @@ from workspaces import (
 
 from mdmem.changes import pending
 from mdmem.folder.hook_files import install
-from mdmem.model.errors import RefusedChange
-from mdmem.model.wording import plain
+from mdmem.model.errors import RefusedChange, plain
 from mdmem.model.writes import Change, Log
 from mdmem.repo import commits
 

@@ -15,7 +15,7 @@ from mdmem.changes.plan import plan_edit
 from mdmem.changes.verbs import FileEdit, InstructionsEdit, RevertEdit
 from mdmem.editors import EditResult
 from mdmem.model import CommitId, FactId, FilePath, Op, Source, Supersession
-from mdmem.model.wording import field
+from mdmem.model.errors import field
 from mdmem.model.writes import Action, CreateFile, EditSection, Forget, Log, Remember, WriteOptions
 from mdmem.text.document import parse
 from mdmem.text.facts import fact_id

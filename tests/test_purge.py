@@ -8,9 +8,8 @@ from workspaces import NOW, Desk, append, code_of, desk
 
 from mdmem import events
 from mdmem.memory import Memory
-from mdmem.model.errors import FactProblem, RefusedChange, RepositoryProblem
+from mdmem.model.errors import FactProblem, RefusedChange, RepositoryProblem, plain
 from mdmem.model.history import ShowHistory
-from mdmem.model.wording import plain
 from mdmem.model.writes import Purge
 from mdmem.past.notes import purged_trailer
 from mdmem.past.storage import TRAIL_NAME

@@ -25,7 +25,7 @@ from mdmem.model.searches import Search
 from mdmem.model.writes import Remember
 from mdmem.past import file_changes
 from mdmem.text import document
-from mdmem.text.entries import entries
+from mdmem.text.facts import entries
 
 ENDLESS = "the parser never ends here"
 MESSAGE = f"memory/trap.md is left out: {budget.LEFT_OUT}"

@@ -6,8 +6,7 @@ import pytest
 from workspaces import TOKEN, code_of
 
 from mdmem.model import Problem
-from mdmem.model.errors import RefusedChange
-from mdmem.model.wording import field
+from mdmem.model.errors import RefusedChange, field
 from mdmem.model.writes import WriteOptions
 from mdmem.text.check import refuse_errors, refuse_recalled, secrets_in_options, secrets_in_text
 

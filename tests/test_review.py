@@ -29,8 +29,7 @@ from mdmem.review.advice import (
     find_removal,
 )
 from mdmem.text.document import parse
-from mdmem.text.entries import entries
-from mdmem.text.facts import items, parse_text
+from mdmem.text.facts import entries, items, parse_text
 
 TODAY = date(2026, 3, 5)
 MEMORY = FilePath("MEMORY.md")

@@ -171,7 +171,7 @@ def test_a_stretch_goes_on_until_a_fresh_point_is_proven() -> None:
 def test_a_memory_file_is_read_without_loading_the_parser() -> None:
     program = """
 import sys
-from mdmem.text.addresses import find_section
+from mdmem.text.document import find_section
 from mdmem.text.document import parse
 document = parse("---\\na: 1\\n---\\n# Memory\\n\\n## Work\\n\\n- employer: **Linear** #job\\n\\nText.\\n\\n```\\n# no\\n```\\n")
 assert find_section(document, "Work") and len(document.blocks) == 3

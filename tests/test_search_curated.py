@@ -15,7 +15,7 @@ from mdmem.index.query import Filter, IndexQuery
 from mdmem.index.snapshot import EMPTY_SNAPSHOT
 from mdmem.model import FilePath
 from mdmem.text.document import parse
-from mdmem.text.entries import entries
+from mdmem.text.facts import entries
 from mdmem.text.terms import query_terms
 
 TODAY = date(2025, 6, 1)

@@ -27,7 +27,7 @@ from mdmem.model.errors import StorageProblem
 from mdmem.model.searches import Hit
 from mdmem.model.trail import Origin
 from mdmem.text.document import parse
-from mdmem.text.entries import entries
+from mdmem.text.facts import entries
 
 TODAY = date(2025, 6, 1)
 NOON = int(datetime(2025, 5, 10, 12, tzinfo=UTC).timestamp())

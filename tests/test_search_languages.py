@@ -25,9 +25,16 @@ from mdmem.memory import Memory
 from mdmem.model import FilePath, Status
 from mdmem.model.searches import Search
 from mdmem.text.document import parse
-from mdmem.text.entries import entries
-from mdmem.text.terms import folded, query_terms, split_scripts, stem
-from mdmem.text.word_forms import languages_of_file, latin_language, text_language
+from mdmem.text.facts import entries
+from mdmem.text.terms import (
+    folded,
+    languages_of_file,
+    latin_language,
+    query_terms,
+    split_scripts,
+    stem,
+    text_language,
+)
 
 TODAY = date(2025, 6, 1)
 OTHERS = "- 42\n- xyzzy\n"

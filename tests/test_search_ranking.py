@@ -14,7 +14,7 @@ from mdmem.index.schema import IndexRow, Lifetime
 from mdmem.index.snapshot import EMPTY_SNAPSHOT
 from mdmem.model import FilePath
 from mdmem.text.document import parse
-from mdmem.text.entries import entries
+from mdmem.text.facts import entries
 from mdmem.text.terms import related, stem
 
 TODAY = date(2025, 6, 1)

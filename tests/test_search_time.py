@@ -19,8 +19,7 @@ from mdmem.index.results import Match, make_hit, rank_key
 from mdmem.index.schema import IndexRow, Lifetime
 from mdmem.index.snapshot import EMPTY_SNAPSHOT, Snapshot
 from mdmem.model import CommitId, FactId, FilePath, Source, Status
-from mdmem.model.ranges import Ranges, of_numbers
-from mdmem.model.trail import Entry, Origin
+from mdmem.model.trail import Entry, Origin, Ranges, of_numbers
 from mdmem.text.facts import fact_id
 
 TODAY = date(2025, 6, 1)

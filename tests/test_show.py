@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from mdmem.health.doctor import Finding, Level
 from mdmem.index import ranking
 from mdmem.model import CommitId, FactId, FilePath, Op, Source, Status, Supersession
-from mdmem.model.errors import printable
+from mdmem.model.errors import field, printable
 from mdmem.model.history import (
     Blame,
     BlamedLine,
@@ -46,7 +46,6 @@ from mdmem.model.searches import (
     SearchResult,
     TagCatalogue,
 )
-from mdmem.model.wording import field
 from mdmem.model.writes import WriteResult
 from mdmem.secrets import Secret
 from mdmem.show import history, hits, maintenance, pipelines, reads, writes

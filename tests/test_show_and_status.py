@@ -8,10 +8,9 @@ from conftest import World
 from workspaces import MARK, NOW, SEED, Desk, append, desk
 
 from mdmem.memory import Memory, staged_problems
-from mdmem.model.errors import MdmemError
+from mdmem.model.errors import MdmemError, verb
 from mdmem.model.reads import Show
 from mdmem.model.searches import ListFacts, Search
-from mdmem.model.wording import verb
 from mdmem.model.writes import Log
 from mdmem.workspace import find_workspace, used_workspaces
 

@@ -9,10 +9,9 @@ from conftest import World
 from workspaces import NOW, Desk, append, desk
 
 from mdmem.memory import Memory
-from mdmem.model.errors import MdmemError, PathProblem, SectionProblem
+from mdmem.model.errors import MdmemError, PathProblem, SectionProblem, plain
 from mdmem.model.history import ShowBlame, ShowHistory
 from mdmem.model.reads import Show
-from mdmem.model.wording import plain
 
 SEED = "# Memory\n\n## Work\n\n- timezone: Europe/Berlin\n"
 CONFIG = "# Config\n\n## Options\n\n- limit: 3\n"

@@ -10,8 +10,7 @@ import pytest
 from conftest import World
 from workspaces import NOW, Desk, desk, refused
 
-from mdmem.model.errors import FactProblem, SectionProblem
-from mdmem.model.wording import field, verb
+from mdmem.model.errors import FactProblem, SectionProblem, field, verb
 from mdmem.model.writes import Action, Change, EditSection, Forget, Log, Remember, WriteOptions
 from mdmem.text.facts import fact_id
 

@@ -17,9 +17,8 @@ from mdmem.folder import files
 from mdmem.health.doctor import Finding, Level
 from mdmem.memory import Memory
 from mdmem.merge import setup
-from mdmem.model.errors import SyncProblem
+from mdmem.model.errors import SyncProblem, verb
 from mdmem.model.pipelines import Sync
-from mdmem.model.wording import verb
 from mdmem.model.writes import Revert
 from mdmem.workspace.sync_state import STATE_NAME, load_state
 

@@ -13,9 +13,8 @@ from mdmem.changes import tasks
 from mdmem.folder.layout import TASKS_PATH
 from mdmem.memory import Memory
 from mdmem.model import Op
-from mdmem.model.errors import MdmemError
+from mdmem.model.errors import MdmemError, plain
 from mdmem.model.reads import Show
-from mdmem.model.wording import plain
 from mdmem.model.writes import Action, Change, EditSection, Forget, Log, Remember, WriteOptions
 from mdmem.text.document import Document, parse, tree_etag
 from mdmem.text.facts import parse_text

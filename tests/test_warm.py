@@ -545,10 +545,10 @@ import_module("mdmem.__main__").run(tell)
 
 def test_the_server_has_the_analyzers_of_a_search():
     code = """
-from mdmem.text import terms, word_forms
+from mdmem.text import terms
 terms.fill_tables()
-word_forms.TextAnalyzerBuilder = terms.TextAnalyzerBuilder = None
-print(*terms.query_terms("where is the boat").words, word_forms.text_language(["le"], "english"))
+terms.TextAnalyzerBuilder = None
+print(*terms.query_terms("where is the boat").words, terms.text_language(["le"], "english"))
 """
     command = [sys.executable, "-c", code]
     done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)

@@ -13,7 +13,7 @@ from mdmem.changes.verbs import foundations
 from mdmem.editors.list_items import Foundation
 from mdmem.memory import Memory
 from mdmem.model import Op, Source
-from mdmem.model.wording import field
+from mdmem.model.errors import field
 from mdmem.model.writes import (
     Action,
     Change,

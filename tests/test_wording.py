@@ -13,8 +13,7 @@ from program_source import PACKAGE, PATHS, nodes
 from mdmem.cli.commands import COMMANDS
 from mdmem.cli.messages import command_line, flag, in_flags
 from mdmem.cli.parameter_table import TABLE
-from mdmem.model.errors import UsageProblem, report
-from mdmem.model.wording import field, plain, shell_word, typed, verb
+from mdmem.model.errors import UsageProblem, field, plain, report, shell_word, typed, verb
 
 _DOORS = ("cli", "mcp", "page", "show")
 _SCRIPTS = ("folder/hook_files.py", "folder/installed.py", "health/schedule.py")

@@ -9,7 +9,6 @@ import made_trail
 from made_trail import FACTS, ODD, PATHS, commit_id, origin, stated_revert
 
 from mdmem.model import CommitId, FactId, FilePath, Source
-from mdmem.model.ranges import of_numbers
 from mdmem.model.trail import (
     Entry,
     Fate,
@@ -18,6 +17,7 @@ from mdmem.model.trail import (
     Occurrence,
     Revision,
     TrailCommit,
+    of_numbers,
 )
 from mdmem.past.steps import Ending, Step
 from mdmem.past.table import Trail

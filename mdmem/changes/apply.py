@@ -21,11 +21,11 @@ from mdmem.model.writes import DigestDay, Forget, LikeFact, Log, Remember, Write
 from mdmem.past.differences import line_difference
 from mdmem.past.messages import CommitNote, compose_message
 from mdmem.startup.records import replace
-from mdmem.text.addresses import join_path
 from mdmem.text.document import (
     Document,
     Section,
     common_ends,
+    join_path,
     preamble_etag,
     section_etag,
     split_lines,

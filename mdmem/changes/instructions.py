@@ -19,7 +19,7 @@ from mdmem.repo import commits
 from mdmem.repo.runner import literal_pathspecs
 from mdmem.startup.records import replace
 from mdmem.text.document import Document, parse_bytes
-from mdmem.text.entries import INSTRUCTIONS_BEGIN
+from mdmem.text.facts import INSTRUCTIONS_BEGIN
 from mdmem.workspace import Say, Workspace
 
 

@@ -18,9 +18,8 @@ from mdmem.folder.layout import is_markdown
 from mdmem.folder.trust import TextOrigin
 from mdmem.merge import merge_by_section
 from mdmem.model import CommitId, FilePath, Provenance, Source
-from mdmem.model.errors import PathProblem, RepositoryProblem
+from mdmem.model.errors import PathProblem, RepositoryProblem, number_of, verb
 from mdmem.model.trail import Origin
-from mdmem.model.wording import number_of, verb
 from mdmem.past.differences import changed_lines
 from mdmem.past.messages import compose_pulled_save
 from mdmem.past.notes import line_origins, parse_message

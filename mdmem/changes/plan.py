@@ -15,8 +15,7 @@ from mdmem.folder.layout import guarded_kind, is_markdown
 from mdmem.lookup import lookup
 from mdmem.lookup.lookup import FactLocation
 from mdmem.model import FactId, FileKind, FilePath, Op, Source, Supersession
-from mdmem.model.errors import RepositoryProblem
-from mdmem.model.wording import field
+from mdmem.model.errors import RepositoryProblem, field
 from mdmem.model.writes import Forget, Remember, WriteOptions
 from mdmem.startup.records import replace
 from mdmem.text import check

@@ -26,11 +26,12 @@ from mdmem.past.notes import parse_message
 from mdmem.repo import first_parent
 from mdmem.repo.first_parent import CommitChanges
 from mdmem.startup.records import dataclass, replace
-from mdmem.text.addresses import join_path, matching_sections
 from mdmem.text.document import (
     Document,
     Section,
     decode,
+    join_path,
+    matching_sections,
     parse,
     parse_bytes,
     plain_title,

@@ -20,8 +20,7 @@ from mdmem.changes.verbs import RevertEdit, target_path
 from mdmem.changes.verbs.revert import undone
 from mdmem.folder import files
 from mdmem.model import CommitId, FilePath, Op
-from mdmem.model.errors import FactProblem, SectionProblem
-from mdmem.model.wording import field, number_of
+from mdmem.model.errors import FactProblem, SectionProblem, field, number_of
 from mdmem.model.writes import Revert, WriteOptions, WriteResult
 from mdmem.past.messages import CommitNote
 from mdmem.past.notes import parse_message, parse_notes

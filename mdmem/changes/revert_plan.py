@@ -9,9 +9,8 @@ from mdmem.changes.verbs import RevertEdit
 from mdmem.editors.fact_difference import fact_difference
 from mdmem.lookup import lookup
 from mdmem.model import CommitId, FactId, FileKind, FilePath, Op, Provenance
-from mdmem.model.errors import FactProblem, HistoryProblem
+from mdmem.model.errors import FactProblem, HistoryProblem, number_of, verb
 from mdmem.model.trail import Fate, Occurrence, TrailCommit
-from mdmem.model.wording import number_of, verb
 from mdmem.model.writes import Revert
 from mdmem.past import fresh_trail
 from mdmem.past.messages import CommitNote, ParsedNote

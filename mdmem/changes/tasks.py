@@ -21,21 +21,23 @@ from mdmem.folder import files, layout
 from mdmem.folder.layout import NEW_TASKS, TASKS_PATH
 from mdmem.lookup import lookup
 from mdmem.model import PATH_SEPARATOR, Op
-from mdmem.model.errors import SectionProblem, TextProblem
+from mdmem.model.errors import SectionProblem, TextProblem, one_of, verb
 from mdmem.model.reads import SectionView, Show
-from mdmem.model.wording import one_of, verb
 from mdmem.model.writes import Action, Change, EditSection, Log, WriteOptions, WriteResult
 from mdmem.past import fresh_trail
 from mdmem.startup import late
 from mdmem.startup.records import dataclass, replace
-from mdmem.text.addresses import MATCH_RULES, address_of, join_path, similar_paths
 from mdmem.text.document import (
+    MATCH_RULES,
     Document,
     Section,
+    address_of,
     clean_input,
     fold_space,
+    join_path,
     parse_bytes,
     plain_title,
+    similar_paths,
     tree_etag,
 )
 from mdmem.text.facts import find_same_item, item_text, parse_item, section_items, write_item

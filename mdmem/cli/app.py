@@ -17,8 +17,7 @@ from mdmem.cli import commands, guesses, options, terminal
 from mdmem.cli.commands import COMMANDS, Answer
 from mdmem.cli.fast_parser import OPTIONAL_VALUES, Call, texts_last, with_values
 from mdmem.cli.parameter_table import TABLE
-from mdmem.model.errors import UsageProblem
-from mdmem.model.wording import number_of
+from mdmem.model.errors import UsageProblem, number_of
 
 WIDEST = 100  # columns
 

@@ -13,7 +13,7 @@ from mdmem.cli.fast_parser import Call
 from mdmem.cli.messages import shown
 from mdmem.cli.write_options import write_answer, write_options
 from mdmem.memory import Memory
-from mdmem.model.errors import ProposalProblem, UsageProblem
+from mdmem.model.errors import ProposalProblem, UsageProblem, shell_word
 from mdmem.model.proposals import (
     Decide,
     ItemChoice,
@@ -27,7 +27,6 @@ from mdmem.model.proposals import (
     parse_age,
     parse_numbers,
 )
-from mdmem.model.wording import shell_word
 from mdmem.model.writes import Contradict, Forget, Resolve, UserEdit, WriteOptions
 from mdmem.show import hits, maintenance
 from mdmem.show import proposals as show

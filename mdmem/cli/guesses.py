@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 
-from mdmem.model.wording import near_names
+from mdmem.model.errors import near_names
 from mdmem.startup import late
 
 # suggested only where the table says so or the word is nearly the same

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 from mdmem.cli.commands import Answer, open_memory, read_argument
 from mdmem.cli.fast_parser import Call
-from mdmem.model.errors import UsageProblem
+from mdmem.model.errors import UsageProblem, number_of
 from mdmem.model.prompts import BuildContext, Flush
-from mdmem.model.wording import number_of
 from mdmem.show import contexts
 from mdmem.startup.records import asdict, replace
 from mdmem.warm import running

@@ -16,11 +16,10 @@ from mdmem.cli.commands import Answer, open_memory, progress, read_argument
 from mdmem.cli.fast_parser import Call
 from mdmem.cli.messages import count, in_flags, shown
 from mdmem.folder import installed
-from mdmem.model.errors import UsageProblem
+from mdmem.model.errors import UsageProblem, number_of
 from mdmem.model.pipelines import Sync
 from mdmem.model.reads import FoundWorkspace, Initialise
 from mdmem.model.rules import parse_allowances
-from mdmem.model.wording import number_of
 from mdmem.show import maintenance, reads
 from mdmem.show.formatting import VerbatimText
 from mdmem.show.values import to_json

@@ -11,8 +11,7 @@ from mdmem.cli import guesses
 from mdmem.cli.commands import COMMANDS, GROUPS, Answer
 from mdmem.cli.fast_parser import Call
 from mdmem.folder import installed
-from mdmem.model.errors import UsageProblem
-from mdmem.model.wording import near_names
+from mdmem.model.errors import UsageProblem, near_names
 from mdmem.startup import late
 
 if TYPE_CHECKING:

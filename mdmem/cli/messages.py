@@ -12,7 +12,7 @@ from typing import TextIO
 
 from mdmem.cli import terminal
 from mdmem.cli.parameter_table import TABLE
-from mdmem.model import wording
+from mdmem.model import errors
 from mdmem.model.errors import printable
 
 _FIRST_MESSAGE_SECONDS = 1.5
@@ -21,7 +21,7 @@ _CLEAR = "\r\x1b[K"
 
 
 def in_flags(text: str) -> str:
-    return wording.translate(text, flag, command_line)
+    return errors.translate(text, flag, command_line)
 
 
 def flag(field: str) -> str:

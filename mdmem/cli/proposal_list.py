@@ -8,6 +8,7 @@ from itertools import groupby
 
 from mdmem.cli import terminal
 from mdmem.model import FilePath, SectionPath
+from mdmem.model.errors import number_of, shell_word
 from mdmem.model.proposals import (
     ListedItem,
     ListedPart,
@@ -17,11 +18,10 @@ from mdmem.model.proposals import (
     ProposalList,
     ProposalView,
 )
-from mdmem.model.wording import number_of, shell_word
 from mdmem.past.differences import changed_lines
 from mdmem.show.formatting import unreadable_line
 from mdmem.show.proposals import shown_line, visible
-from mdmem.text.addresses import join_path
+from mdmem.text.document import join_path
 
 _NARROW = 72
 """Below so many columns, who, when and why are a second line."""

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 from mdmem.cli.commands import Answer, missing, open_memory, use_colour
 from mdmem.cli.fast_parser import Call
 from mdmem.folder.layout import is_markdown
-from mdmem.model.errors import UsageProblem
+from mdmem.model.errors import UsageProblem, field, shell_word
 from mdmem.model.history import ShowBlame, ShowChanges, ShowHistory
 from mdmem.model.reads import ListFiles, SectionView, Show
-from mdmem.model.wording import field, shell_word
 from mdmem.show import reads
 from mdmem.show.formatting import VerbatimText, also_notes
 from mdmem.show.history import (

@@ -18,7 +18,7 @@ from mdmem.cli.commands import Answer
 from mdmem.cli.messages import in_flags
 from mdmem.memory import Memory
 from mdmem.model import FilePath, SectionPath
-from mdmem.model.errors import MdmemError, outcome_of
+from mdmem.model.errors import MdmemError, number_of, outcome_of
 from mdmem.model.proposals import (
     Advice,
     Decide,
@@ -30,7 +30,6 @@ from mdmem.model.proposals import (
     PartState,
 )
 from mdmem.model.searches import ConflictView
-from mdmem.model.wording import number_of
 from mdmem.model.writes import Change, Forget, Resolve
 from mdmem.show import maintenance
 from mdmem.show import proposals as show

@@ -11,9 +11,8 @@ from mdmem.cli.commands import Answer, open_memory, read_argument, use_blocks, u
 from mdmem.cli.fast_parser import Call
 from mdmem.cli.write_options import write_answer, write_options
 from mdmem.memory import markdown_trends
-from mdmem.model.errors import UsageProblem
+from mdmem.model.errors import UsageProblem, near_names
 from mdmem.model.reads import ShowFigures
-from mdmem.model.wording import near_names
 from mdmem.show import figures, reads, writes
 from mdmem.show.formatting import one_line
 from mdmem.show.values import to_json

@@ -11,7 +11,6 @@ from mdmem.cli.commands import Answer, missing, open_memory, read_argument
 from mdmem.cli.fast_parser import Call
 from mdmem.cli.messages import shown
 from mdmem.cli.write_options import write_answer, write_options
-from mdmem.memory.modules import module
 from mdmem.model import Source
 from mdmem.model.errors import UsageProblem
 from mdmem.model.reads import Show
@@ -28,6 +27,7 @@ from mdmem.model.writes import (
     WriteOptions,
 )
 from mdmem.show import writes
+from mdmem.startup.late import module
 from mdmem.startup.records import replace
 
 if TYPE_CHECKING:

@@ -9,19 +9,21 @@ from mdmem.editors import EditResult, list_items
 from mdmem.editors.outline import create, same_outline
 from mdmem.editors.section import append_to_section
 from mdmem.model import Fact, FactId, Op, Source, Supersession
-from mdmem.model.errors import FactProblem, SectionProblem
+from mdmem.model.errors import FactProblem, SectionProblem, field
 from mdmem.model.rules import parse_day
-from mdmem.model.wording import field
 from mdmem.model.writes import Action, EditSection, Remember
 from mdmem.startup import late
 from mdmem.startup.records import dataclass, replace
 from mdmem.text import fact_names
-from mdmem.text.addresses import create_remedy, find_section, join_path, matching_sections
 from mdmem.text.document import (
     Document,
     Section,
     blank_line,
+    create_remedy,
+    find_section,
     is_blank,
+    join_path,
+    matching_sections,
     parse,
     split_lines,
     with_line_end,

@@ -14,7 +14,7 @@ from mdmem.text.document import (
     lines_without_ends,
     with_line_end,
 )
-from mdmem.text.entries import INSTRUCTIONS_BEGIN, INSTRUCTIONS_END
+from mdmem.text.facts import INSTRUCTIONS_BEGIN, INSTRUCTIONS_END
 
 _DELIMITERS = (INSTRUCTIONS_BEGIN, INSTRUCTIONS_END)
 

@@ -9,8 +9,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import date
 
 from mdmem.model import Source
-from mdmem.model.errors import FactProblem
-from mdmem.model.wording import field
+from mdmem.model.errors import FactProblem, field
 from mdmem.startup import late
 from mdmem.startup.records import dataclass, replace
 from mdmem.text.document import split_lines

@@ -7,19 +7,20 @@ from operator import itemgetter
 
 from mdmem.editors import EditResult
 from mdmem.model import PATH_SEPARATOR, Op
-from mdmem.model.errors import SectionProblem, TextProblem
+from mdmem.model.errors import SectionProblem, TextProblem, field
 from mdmem.model.rules import has_trailer
-from mdmem.model.wording import field
 from mdmem.model.writes import EditSection
 from mdmem.startup import late
-from mdmem.text.addresses import find_section, join_path, matching_sections
 from mdmem.text.document import (
     Document,
     Section,
     blank_line,
     clean_input,
+    find_section,
     fold_space,
     is_blank,
+    join_path,
+    matching_sections,
     parse,
     plain_title,
     split_lines,

@@ -15,16 +15,18 @@ from mdmem.editors.outline import (
     strip_blank_lines,
 )
 from mdmem.model import Op, SectionPath
-from mdmem.model.errors import SectionProblem, TextProblem, UsageProblem
-from mdmem.model.wording import field, shell_word, verb
+from mdmem.model.errors import SectionProblem, TextProblem, UsageProblem, field, shell_word, verb
 from mdmem.model.writes import PLACING, Action, EditSection
 from mdmem.startup.records import dataclass
-from mdmem.text.addresses import create_remedy, find_section, join_path, matching_sections
 from mdmem.text.document import (
     Document,
     Section,
     blank_line,
     clean_input,
+    create_remedy,
+    find_section,
+    join_path,
+    matching_sections,
     parse,
     plain_title,
     preamble_etag,

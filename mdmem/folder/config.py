@@ -20,8 +20,7 @@ from typing import Any
 
 from mdmem.folder import layout, trust
 from mdmem.model import SETTINGS_NAME, rules
-from mdmem.model.errors import UsageProblem, WorkspaceProblem
-from mdmem.model.wording import near_names, verb
+from mdmem.model.errors import UsageProblem, WorkspaceProblem, near_names, verb
 from mdmem.startup import late
 from mdmem.startup.records import dataclass, replace
 

@@ -20,9 +20,8 @@ from mdmem.folder import trust
 from mdmem.folder.hook_files import HOOKS, MERGING
 from mdmem.index import background
 from mdmem.model import Problem
-from mdmem.model.errors import MdmemError, UsageProblem, printable, report
+from mdmem.model.errors import MdmemError, UsageProblem, printable, report, typed
 from mdmem.model.rules import parse_allowances
-from mdmem.model.wording import typed
 from mdmem.startup.launch import launch
 from mdmem.workspace import open_at, used_workspaces
 

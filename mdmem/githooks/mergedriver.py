@@ -16,8 +16,7 @@ from pathlib import Path
 from mdmem.editors.merge3 import merging
 from mdmem.folder import files, layout
 from mdmem.model import FileKind
-from mdmem.model.errors import MdmemError, TextProblem, outcome_of, printable
-from mdmem.model.wording import number_of, plain
+from mdmem.model.errors import MdmemError, TextProblem, number_of, outcome_of, plain, printable
 from mdmem.repo.runner import run
 from mdmem.startup.records import dataclass
 

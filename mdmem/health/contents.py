@@ -11,11 +11,10 @@ from pathlib import Path
 
 from mdmem import secrets
 from mdmem.folder import files, layout
-from mdmem.folder.listing import ListedFile
+from mdmem.folder.layout import ListedFile
 from mdmem.health.inspection import Finding, Inspection, Level
 from mdmem.model import CommitId, FilePath
-from mdmem.model.errors import PathProblem, RepositoryProblem
-from mdmem.model.wording import number_of, verb
+from mdmem.model.errors import PathProblem, RepositoryProblem, number_of, verb
 from mdmem.repo.first_parent import HUNK, new_lines
 from mdmem.repo.runner import MARKDOWN, run
 from mdmem.repo.tree_diffs import QUICK_SECONDS, left_out_commits

@@ -12,11 +12,10 @@ from mdmem import __version__
 from mdmem.editors import instructions
 from mdmem.folder import config, files, installed, layout
 from mdmem.health.inspection import Finding, Inspection, Level
-from mdmem.model.errors import MdmemError
-from mdmem.model.wording import field, shell_word, verb
+from mdmem.model.errors import MdmemError, field, shell_word, verb
 from mdmem.startup.records import dataclass
 from mdmem.text.document import parse_bytes
-from mdmem.text.entries import INSTRUCTIONS_BEGIN
+from mdmem.text.facts import INSTRUCTIONS_BEGIN
 from mdmem.warm import running
 from mdmem.workspace import (
     Workspace,

@@ -9,9 +9,8 @@ from typing import TypeAlias
 
 from mdmem.folder import files
 from mdmem.model import CommitId, FileKind, FilePath, Problem
-from mdmem.model.errors import PathProblem, RepositoryProblem, printable
+from mdmem.model.errors import PathProblem, RepositoryProblem, number_of, printable
 from mdmem.model.pipelines import Incoming
-from mdmem.model.wording import number_of
 from mdmem.repo import first_parent
 from mdmem.repo.branch_commits import BranchCommit, commits_not_in
 from mdmem.repo.first_parent import ChangedFile

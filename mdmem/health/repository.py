@@ -16,8 +16,7 @@ from mdmem.lookup import dates
 from mdmem.merge import setup as merge_setup
 from mdmem.merge.setup import MergeSetup
 from mdmem.model import SETTINGS_NAME
-from mdmem.model.errors import RepositoryProblem, SyncProblem, WorkspaceProblem
-from mdmem.model.wording import verb
+from mdmem.model.errors import RepositoryProblem, SyncProblem, WorkspaceProblem, verb
 from mdmem.repo import commit_seconds, locks
 from mdmem.repo.remotes import find_remote
 from mdmem.repo.runner import run

@@ -12,9 +12,8 @@ from hashlib import sha256
 from pathlib import Path
 
 from mdmem.folder import files
-from mdmem.model.errors import RepositoryProblem
+from mdmem.model.errors import RepositoryProblem, shell_word, verb
 from mdmem.model.pipelines import CRON, SYSTEMD, Schedule, ScheduleResult, UnitFile
-from mdmem.model.wording import shell_word, verb
 from mdmem.repo.runner import TimeUpError, converse
 from mdmem.startup.records import replace
 from mdmem.workspace import Workspace

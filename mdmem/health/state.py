@@ -17,7 +17,7 @@ from mdmem.index.engine import BrokenIndex
 from mdmem.index.indexer import SearchIndex
 from mdmem.index.query import Filter
 from mdmem.index.snapshot import EMPTY_SNAPSHOT, INDEX_NAME
-from mdmem.model.wording import number_of, verb
+from mdmem.model.errors import number_of, verb
 from mdmem.past.ends import verify_trail
 from mdmem.past.storage import BrokenTrail, discard
 from mdmem.repo.runner import TEMPORARIES

@@ -7,10 +7,9 @@ from collections.abc import Iterator
 
 from mdmem.folder import files
 from mdmem.health import incoming
-from mdmem.model.errors import MdmemError
+from mdmem.model.errors import MdmemError, number_of, verb
 from mdmem.model.pipelines import BLOCKED, FAILING, PASSING_FAILURES, QUEUED, SYNCED
 from mdmem.model.reads import WorkspaceStatus
-from mdmem.model.wording import number_of, verb
 from mdmem.repo.remotes import find_remote
 from mdmem.startup.records import replace
 from mdmem.workspace import Workspace

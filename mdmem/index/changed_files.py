@@ -7,7 +7,7 @@ from contextlib import suppress
 from datetime import date
 from functools import cached_property
 
-from mdmem.folder import listing
+from mdmem.folder import layout
 from mdmem.folder.layout import log_day
 from mdmem.index import pages
 from mdmem.index.indexer import FileEntries, FileFields, SearchIndex
@@ -91,7 +91,7 @@ class ChangedFiles:
         """Read the files; those removed since the survey are left to the next one."""
         for path in self._due:
             with suppress(FileNotFoundError, NotADirectoryError):
-                file = listing.ListedFile(
+                file = layout.ListedFile(
                     self._workspace.root, path, (self._workspace.root / path).lstat()
                 )
                 self._seen[path], fields = self._reader.read(

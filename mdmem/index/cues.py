@@ -15,8 +15,7 @@ from zlib import crc32
 from mdmem.model.trail import Entry
 from mdmem.startup import late
 from mdmem.startup.records import dataclass
-from mdmem.text.terms import SplitText, folded, split_scripts
-from mdmem.text.word_forms import STOP_WORDS
+from mdmem.text.terms import STOP_WORDS, SplitText, folded, split_scripts
 
 ASKS_CUE, TIME_CUE, AMOUNT_CUE, LINK_CUE = 1, 2, 4, 8
 """Cues of an entry: it ends in a question, holds words of time, an amount, only a link."""

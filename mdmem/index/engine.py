@@ -20,10 +20,9 @@ import tantivy
 
 from mdmem.folder import files
 from mdmem.index.snapshot import SEEN_NAME, SeenFiles, read_seen, write_seen
-from mdmem.model.errors import StorageProblem
-from mdmem.model.wording import verb
+from mdmem.model.errors import StorageProblem, verb
 from mdmem.startup.records import replace
-from mdmem.text.word_forms import ENGLISH
+from mdmem.text.terms import ENGLISH
 
 TERMS = "terms"
 """The analyzer of terms that are made here, separated by spaces."""

@@ -20,19 +20,19 @@ from mdmem.model import FilePath, SectionPath
 from mdmem.model.trail import Entry
 from mdmem.startup import late
 from mdmem.startup.records import dataclass
-from mdmem.text.entries import ABOUT_JOINT, shown_text
+from mdmem.text.facts import ABOUT_JOINT, shown_text
 from mdmem.text.terms import (
     SplitText,
     as_indexed,
     grams,
     indexed_words,
+    languages_of_file,
     lowered,
     pairs,
     split_scripts,
     stemmed,
     terms,
 )
-from mdmem.text.word_forms import languages_of_file
 
 MAX_NEIGHBOUR_CHARS = 1000
 """A long neighbour would drown the entry, and cost five times its size."""

@@ -33,8 +33,15 @@ from mdmem.model.trail import Entry
 from mdmem.startup import late
 from mdmem.startup.records import dataclass
 from mdmem.text.english import BASE_FORMS
-from mdmem.text.terms import indexed_words, query_terms, split_scripts, stem, weak_terms
-from mdmem.text.word_forms import ENGLISH, STOP_WORDS
+from mdmem.text.terms import (
+    ENGLISH,
+    STOP_WORDS,
+    indexed_words,
+    query_terms,
+    split_scripts,
+    stem,
+    weak_terms,
+)
 
 CONSTANT = 0.3
 SCORE_WEIGHT = 1.01

@@ -34,7 +34,7 @@ from mdmem.index.snapshot import (
 from mdmem.model import CommitId, FactId, FileKind, FilePath
 from mdmem.model.trail import Entry, Origin
 from mdmem.startup.records import dataclass, replace
-from mdmem.text.word_forms import most_used
+from mdmem.text.terms import most_used
 
 
 @dataclass(frozen=True, slots=True)

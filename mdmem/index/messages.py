@@ -30,8 +30,17 @@ from mdmem.index.snapshot import INDEX_VERSION, json_bytes, stamps_digest
 from mdmem.model.searches import MessageHit
 from mdmem.model.sessions import Message, ReadingStart
 from mdmem.startup.records import dataclass, field, replace
-from mdmem.text.terms import as_indexed, grams, lowered, query_terms, split_scripts, stemmed
-from mdmem.text.word_forms import ENGLISH, spoken_languages, text_language
+from mdmem.text.terms import (
+    ENGLISH,
+    as_indexed,
+    grams,
+    lowered,
+    query_terms,
+    split_scripts,
+    spoken_languages,
+    stemmed,
+    text_language,
+)
 
 _START_FIELDS = ReadingStart.__match_args__
 _TIMES = tuple(_START_FIELDS.index(name) for name in ("started", "time"))

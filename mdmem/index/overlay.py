@@ -15,7 +15,7 @@ from mdmem.index.query import Clause
 from mdmem.index.schema import LANGUAGE, LENGTHS, IndexRow, parse_row
 from mdmem.startup import late
 from mdmem.startup.records import dataclass, replace
-from mdmem.text.word_forms import ENGLISH
+from mdmem.text.terms import ENGLISH
 
 _EXACT = 40
 """Shorter lengths are stored exactly."""

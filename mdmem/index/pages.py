@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 
 from mdmem.folder import budget, files, layout
-from mdmem.folder.listing import ListedFile
+from mdmem.folder.layout import ListedFile
 from mdmem.index.indexer import FileEntries, FileFields, file_fields
 from mdmem.index.schema import IndexRow, Lifetime, live_since
 from mdmem.index.snapshot import UNSETTLED, SnapshotFile, stamp_text
@@ -23,8 +23,8 @@ from mdmem.repo.git_files import object_id
 from mdmem.startup.records import replace
 from mdmem.text import contradictions, frontmatter
 from mdmem.text.document import parse_bytes
-from mdmem.text.entries import entries
-from mdmem.text.word_forms import ENGLISH
+from mdmem.text.facts import entries
+from mdmem.text.terms import ENGLISH
 from mdmem.workspace import Workspace
 
 _MANY = 50

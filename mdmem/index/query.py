@@ -29,10 +29,9 @@ from mdmem.index.labels import (
 )
 from mdmem.index.schema import NEVER, schema
 from mdmem.model import FactId
-from mdmem.model.ranges import Ranges, complement
+from mdmem.model.trail import Ranges, complement
 from mdmem.startup.records import dataclass, field
-from mdmem.text.terms import Terms, encodable, members, query_terms, related, weak_terms
-from mdmem.text.word_forms import ENGLISH
+from mdmem.text.terms import ENGLISH, Terms, encodable, members, query_terms, related, weak_terms
 
 _ANSWERS_KEPT = 20_000
 _MAX_ASKED = 24

@@ -18,7 +18,7 @@ from mdmem.model.searches import Explanation, Factor, Hit, ScorePart
 from mdmem.model.trail import Entry
 from mdmem.startup import late
 from mdmem.startup.records import dataclass, replace
-from mdmem.text.entries import shown_text
+from mdmem.text.facts import shown_text
 from mdmem.text.terms import indexed_words, stem
 
 _WORD = late.pattern(r"[0-9]{4}-[0-9]{2}-[0-9]{2}|\w+")

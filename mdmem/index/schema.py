@@ -45,8 +45,7 @@ from mdmem.index.labels import (
 from mdmem.model import CommitId, FactId, FileKind, FilePath, SectionPath, Source, Status
 from mdmem.model.trail import Entry, Origin, plain_first_line
 from mdmem.startup.records import dataclass, field, replace
-from mdmem.text.terms import grams, indexed_words, split_scripts, stemmed
-from mdmem.text.word_forms import ENGLISH, most_used
+from mdmem.text.terms import ENGLISH, grams, indexed_words, most_used, split_scripts, stemmed
 
 LANGUAGE = "language"
 """The field of the language of an entry that is not in English."""

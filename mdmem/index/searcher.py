@@ -27,7 +27,7 @@ from mdmem.model import FactId, FileKind, FilePath
 from mdmem.model.searches import Explanation, Factor, Hit, ScorePart, TagCount
 from mdmem.model.trail import Entry
 from mdmem.startup.records import dataclass, replace
-from mdmem.text.word_forms import spoken_languages
+from mdmem.text.terms import spoken_languages
 
 Address = tantivy.DocAddress
 Scored = tuple[float, Any]

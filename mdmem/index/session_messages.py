@@ -19,9 +19,8 @@ from mdmem.index.messages import (
     start_values,
 )
 from mdmem.index.snapshot import stamps_digest
-from mdmem.model.errors import RepositoryProblem, StorageProblem, TranscriptProblem
+from mdmem.model.errors import RepositoryProblem, StorageProblem, TranscriptProblem, number_of
 from mdmem.model.sessions import Message, Transcript
-from mdmem.model.wording import number_of
 from mdmem.past import fresh_trail
 from mdmem.past.notes import PurgedWords, holds_purged, purged_words
 from mdmem.sessions.files import (

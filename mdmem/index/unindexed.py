@@ -20,7 +20,7 @@ from mdmem.past.entry_states import identity_on_disk
 from mdmem.startup.records import replace
 from mdmem.text import contradictions, frontmatter
 from mdmem.text.document import parse_bytes
-from mdmem.text.entries import entries
+from mdmem.text.facts import entries
 from mdmem.workspace import Workspace
 
 _MOST_FILES, _MOST_BYTES = 8, 100_000

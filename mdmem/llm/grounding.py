@@ -18,8 +18,7 @@ from mdmem.llm.plain_words import is_plain
 from mdmem.sessions import sentences
 from mdmem.sessions.relative_dates import annotate
 from mdmem.startup import late
-from mdmem.text.terms import folded, stem
-from mdmem.text.word_forms import STOP_WORDS
+from mdmem.text.terms import STOP_WORDS, folded, stem
 from mdmem.words import en
 
 _COMMON_WORDS = (

@@ -7,8 +7,7 @@ from datetime import MAXYEAR, MINYEAR, UTC, date, datetime, time, timedelta
 from itertools import permutations
 
 from mdmem.folder import config
-from mdmem.model.errors import DateProblem, UsageProblem
-from mdmem.model.wording import field
+from mdmem.model.errors import DateProblem, UsageProblem, field
 from mdmem.startup import late
 from mdmem.startup.records import dataclass
 from mdmem.workspace import Workspace

@@ -15,27 +15,37 @@ from typing import TYPE_CHECKING
 from mdmem.editors import facts as fact_editor
 from mdmem.folder import files, layout
 from mdmem.model import PATH_SEPARATOR, CommitId, FactId, FileKind, FilePath
-from mdmem.model.errors import FactProblem, PathProblem, SectionProblem
+from mdmem.model.errors import (
+    FactProblem,
+    PathProblem,
+    SectionProblem,
+    field,
+    near_names,
+    one_of,
+    shell_word,
+    verb,
+)
 from mdmem.model.reads import SectionView, Show
 from mdmem.model.trail import Mark, Occurrence
-from mdmem.model.wording import field, near_names, one_of, shell_word, verb
 from mdmem.model.writes import Forget
 from mdmem.past import entry_states, fresh_trail
 from mdmem.startup.records import dataclass
 from mdmem.text import fact_names
-from mdmem.text.addresses import find_section, join_path, matching_sections, preamble_remedy
 from mdmem.text.document import (
     Document,
     Section,
     etag,
+    find_section,
+    join_path,
+    matching_sections,
     parse_bytes,
     plain_title,
     preamble_etag,
+    preamble_remedy,
     section_etag,
     tree_etag,
 )
-from mdmem.text.entries import entries
-from mdmem.text.facts import Item, holds_key, items, may_have_copies, normalise, parse_text
+from mdmem.text.facts import Item, entries, holds_key, items, may_have_copies, normalise, parse_text
 from mdmem.workspace import Workspace
 
 if TYPE_CHECKING:

@@ -6,9 +6,8 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from mdmem.mcp.tools import TOOLS, Schema, ToolDefinition
-from mdmem.model import wording
-from mdmem.model.errors import UsageProblem
-from mdmem.model.wording import near_names
+from mdmem.model import errors
+from mdmem.model.errors import UsageProblem, near_names
 
 _ARGUMENTS = {"replacement": "with", "workspace": "MDMEM_WORKSPACE"}
 # tools by verb; verbs without a tool are shown as typed on the command line
@@ -30,13 +29,13 @@ _TOOLS = {
 
 
 def in_arguments(text: str) -> str:
-    return wording.translate(text, _argument, _call)
+    return errors.translate(text, _argument, _call)
 
 
 def _argument(field: str) -> str:
     if field in _FIELDS:
         return _ARGUMENTS.get(field, field)
-    return f"{wording.option(field)} (command line)"
+    return f"{errors.option(field)} (command line)"
 
 
 def _call(verb: str, fields: Sequence[str] = ()) -> str:
@@ -44,7 +43,7 @@ def _call(verb: str, fields: Sequence[str] = ()) -> str:
         return " with ".join(
             (_TOOLS[verb], *([", ".join(map(_argument, fields))] if fields else []))
         )
-    return wording.command(verb, fields)
+    return errors.command(verb, fields)
 
 
 # fields that are arguments; others are shown as options of the command line

@@ -17,11 +17,10 @@ from mdmem.mcp.calls import require_memory_file
 from mdmem.mcp.tools import CONTEXT_URI, FILE_URI
 from mdmem.memory import Memory, hosts
 from mdmem.model import FileKind
-from mdmem.model.errors import PathProblem, UsageProblem, attempt
+from mdmem.model.errors import PathProblem, UsageProblem, attempt, typed
 from mdmem.model.prompts import BuildContext
 from mdmem.model.reads import Show
 from mdmem.model.searches import Hit, ListFacts
-from mdmem.model.wording import typed
 from mdmem.sessions import tags
 from mdmem.show import maintenance
 from mdmem.workspace import adoption

@@ -11,7 +11,6 @@ from mdmem import secrets
 from mdmem.events import EventRecorder
 from mdmem.folder.files import SYNC_NEWS
 from mdmem.folder.trust import Ruling
-from mdmem.memory.modules import module
 from mdmem.model import RUNS_NAME, CommitId, FactId, FilePath, Problem
 from mdmem.model.errors import FactProblem
 from mdmem.model.writes import (
@@ -25,6 +24,7 @@ from mdmem.model.writes import (
     WriteOptions,
     WriteResult,
 )
+from mdmem.startup.late import module
 from mdmem.startup.records import replace
 from mdmem.workspace import Progress, Say, Workspace, find_workspace, open_at, open_in, refresh
 
@@ -41,11 +41,15 @@ if TYPE_CHECKING:
         Blame,
         ChangeList,
         DayView,
+        FactActivity,
         FactHistory,
+        FactTrends,
+        MarkdownTrends,
         SectionHistory,
         ShowBlame,
         ShowChanges,
         ShowHistory,
+        ShowTrends,
         TextHistory,
     )
     from mdmem.model.pipelines import Sync, SyncResult
@@ -74,7 +78,6 @@ if TYPE_CHECKING:
         TagCatalogue,
     )
     from mdmem.model.trail import Entry
-    from mdmem.model.trends import FactActivity, FactTrends, MarkdownTrends, ShowTrends
     from mdmem.queries.folders import FolderView
     from mdmem.repo import Repository
 

@@ -15,7 +15,7 @@ from mdmem.changes import instructions
 from mdmem.events import EventRecorder
 from mdmem.folder import config, files, hook_files, installed, layout, trust
 from mdmem.folder.config import Settings
-from mdmem.folder.listing import is_marked
+from mdmem.folder.layout import is_marked
 from mdmem.index.background import start_catching_up
 from mdmem.memory.commit_hooks import require_hooks_free
 from mdmem.merge import setup
@@ -26,9 +26,9 @@ from mdmem.model.errors import (
     RepositoryProblem,
     StorageProblem,
     WorkspaceProblem,
+    field,
 )
 from mdmem.model.reads import FoundWorkspace, Initialise, InitResult
-from mdmem.model.wording import field
 from mdmem.model.writes import WriteResult
 from mdmem.past.messages import compose_claimed_save
 from mdmem.queries.folders import other_markdown_note

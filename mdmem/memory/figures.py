@@ -9,12 +9,12 @@ from typing import TypeVar
 
 from mdmem import events, repo
 from mdmem.events import Event
-from mdmem.folder import config, listing
+from mdmem.folder import config, layout
 from mdmem.health import stats
 from mdmem.health.stats import ContextFigures, Figures, RunFigures, SearchFigures
+from mdmem.model.history import ShowTrends
 from mdmem.model.pipelines import StepRecord
 from mdmem.model.reads import ShowFigures
-from mdmem.model.trends import ShowTrends
 from mdmem.nights import steps
 from mdmem.startup.records import dataclass, replace
 from mdmem.workspace import Workspace, open_in, was_used
@@ -59,7 +59,7 @@ def _not_later(records: Iterable[E], now: datetime) -> Iterator[E]:
 def used_workspace(folder: Path, environment: Mapping[str, str]) -> Workspace | None:
     """The workspace in a folder, if mdmem was used there. Raises WorkspaceProblem."""
     repository = repo.discover(folder)
-    if not (listing.is_marked(folder) and was_used(repository, environment)):
+    if not (layout.is_marked(folder) and was_used(repository, environment)):
         return None
     return open_in(repository, environment)
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from mdmem import repo
 from mdmem.folder import config, trust
 from mdmem.folder.trust import TextOrigin
-from mdmem.model import wording
+from mdmem.model import errors
 from mdmem.model.errors import RepositoryProblem, WorkspaceProblem
 from mdmem.repo import Repository
 from mdmem.startup.records import dataclass, replace
@@ -126,7 +126,7 @@ def require_host_workspace(
         "no-workspace",
         f"no workspace in {project or Path.cwd()} or above",
         (
-            f"To create one: {wording.verb('init')} {wording.shell_word(project or 'DIR')}. To use"
+            f"To create one: {errors.verb('init')} {errors.shell_word(project or 'DIR')}. To use"
             " one elsewhere: workspace = "
             f'"DIR" in {config.user_settings_path(environment)}'
         ),
@@ -152,7 +152,7 @@ def notice(found: HostWorkspace, environment: Mapping[str, str]) -> str:
         if adoption.is_of_user(repository, environment):
             if not adoption.is_first_today(environment):
                 return ""
-            way = f", and others of yours: {wording.verb('init', 'found')}"
+            way = f", and others of yours: {errors.verb('init', 'found')}"
     instead = f"; {found.repository.folder} is used instead" if found.repository else ""
     return (
         f"This folder contains a memory you have not adopted{author}{instead}. To use"

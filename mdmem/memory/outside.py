@@ -15,17 +15,18 @@ from itertools import count
 from pathlib import Path, PurePosixPath
 
 from mdmem.folder import config, files, layout, trust
-from mdmem.folder.listing import is_marked
+from mdmem.folder.layout import is_marked
 from mdmem.memory import adopting
 from mdmem.model.errors import (
     PathProblem,
     RepositoryProblem,
     StorageProblem,
     WorkspaceProblem,
+    field,
     printable,
+    verb,
 )
 from mdmem.model.reads import Initialise, InitResult
-from mdmem.model.wording import field, verb
 from mdmem.repo import Repository, discover, discovery, remotes
 from mdmem.repo.runner import parse_paths
 from mdmem.startup import late

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mdmem.events import EventRecorder
-from mdmem.memory.modules import module
 from mdmem.model.pipelines import (
     Digest,
     DigestResult,
@@ -20,6 +19,7 @@ from mdmem.model.pipelines import (
 from mdmem.model.reads import ShowFigures, WorkspaceStatus
 from mdmem.model.sessions import SessionList, SessionView, ShownMessage, ShowSessions
 from mdmem.model.writes import WriteOptions
+from mdmem.startup.late import module
 from mdmem.startup.records import dataclass, replace
 from mdmem.workspace import Progress, Say, Workspace
 

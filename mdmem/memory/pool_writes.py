@@ -7,8 +7,7 @@ from mdmem.index.query import Filter
 from mdmem.lookup import lookup
 from mdmem.memory.contexts import session_of
 from mdmem.model import FileKind, Source
-from mdmem.model.errors import FactProblem, TextProblem, WorkspaceProblem
-from mdmem.model.wording import shell_word, typed, verb
+from mdmem.model.errors import FactProblem, TextProblem, WorkspaceProblem, shell_word, typed, verb
 from mdmem.model.writes import Change, Contradict, Forget, Log, Purge, Remember
 from mdmem.queries import pool, search
 from mdmem.startup import late

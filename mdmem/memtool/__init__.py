@@ -9,8 +9,8 @@ from typing import Any
 
 from mdmem.folder import installed
 from mdmem.memory import Memory
-from mdmem.memory.modules import module
 from mdmem.memtool.backend import Backend
+from mdmem.startup.late import module
 
 
 def tool(memory: Memory) -> Any:

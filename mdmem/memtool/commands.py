@@ -11,7 +11,7 @@ from urllib.parse import unquote
 
 from mdmem import secrets
 from mdmem.folder.layout import CURATED_NAMES, PROFILE_NAMES
-from mdmem.model import wording
+from mdmem.model import errors
 from mdmem.model.errors import MdmemError, PathProblem, UsageProblem
 from mdmem.startup import late
 from mdmem.startup.records import dataclass
@@ -193,7 +193,7 @@ def proposed_text(command: Command, proposal: str) -> str:
     """The answer to a command that only proposed a change."""
     text = (
         f"Proposed as {proposal}: {command.path} is unchanged until a person accepts this"
-        f" ({wording.verb('proposals')} {wording.shell_word(proposal)})."
+        f" ({errors.verb('proposals')} {errors.shell_word(proposal)})."
     )
     return secrets.redact(in_commands(text))
 
@@ -245,7 +245,7 @@ def failure_text(command: Command | None, failure: Mapping[str, Any]) -> str:
 
 def in_commands(text: str) -> str:
     """A message of the core with verbs as typed on the command line."""
-    return wording.translate(text, lambda field: _FIELDS.get(field, field), wording.command)
+    return errors.translate(text, lambda field: _FIELDS.get(field, field), errors.command)
 
 
 def _without_secrets(text: str) -> str:

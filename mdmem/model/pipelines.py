@@ -7,10 +7,9 @@ from datetime import date, datetime
 from enum import StrEnum
 
 from mdmem.model import CommitId, FactId, FilePath, SectionPath, Source
-from mdmem.model.errors import UsageProblem
+from mdmem.model.errors import UsageProblem, verb
+from mdmem.model.errors import field as field_name
 from mdmem.model.rules import require_possible_day
-from mdmem.model.wording import field as field_name
-from mdmem.model.wording import verb
 from mdmem.startup.records import dataclass, field
 
 SYNCED, QUEUED, BLOCKED, FAILING = "synced", "queued", "blocked", "failing"

@@ -6,9 +6,8 @@ from collections.abc import Mapping
 from enum import StrEnum
 
 from mdmem.model import CommitId, FactId
-from mdmem.model.errors import UsageProblem
+from mdmem.model.errors import UsageProblem, field
 from mdmem.model.rules import require_choice, require_range
-from mdmem.model.wording import field
 from mdmem.startup.records import dataclass
 
 BLOCK_OPENING, BLOCK_CLOSING = "<mdmem-context>", "</mdmem-context>"

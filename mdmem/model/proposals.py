@@ -7,12 +7,11 @@ from datetime import datetime
 from enum import StrEnum
 
 from mdmem.model import CommitId, FactId, FilePath, SectionPath, Source
-from mdmem.model.errors import UsageProblem
+from mdmem.model.errors import UsageProblem, one_of
+from mdmem.model.errors import field as field_name
 from mdmem.model.reads import UnreadableProposal, Waiting
 from mdmem.model.rules import require_no_trailer
 from mdmem.model.searches import ConflictView
-from mdmem.model.wording import field as field_name
-from mdmem.model.wording import one_of
 from mdmem.model.writes import (
     Change,
     UserEdit,

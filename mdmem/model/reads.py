@@ -7,9 +7,8 @@ from datetime import date, datetime
 from pathlib import Path
 
 from mdmem.model import CommitId, FactId, FilePath, OtherReading, SectionPath
-from mdmem.model.errors import UsageProblem
+from mdmem.model.errors import UsageProblem, field, number_of
 from mdmem.model.rules import require_range
-from mdmem.model.wording import field, number_of
 from mdmem.startup.records import dataclass
 
 _MAX_WEEKS = 520

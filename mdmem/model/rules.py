@@ -6,8 +6,7 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from datetime import date
 
-from mdmem.model.errors import UsageProblem, WorkspaceProblem
-from mdmem.model.wording import field
+from mdmem.model.errors import UsageProblem, WorkspaceProblem, field
 from mdmem.startup import late
 
 ALLOWANCES = ("append", "secret", "shrink")

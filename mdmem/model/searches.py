@@ -5,9 +5,8 @@ from __future__ import annotations
 from datetime import date, datetime
 
 from mdmem.model import CommitId, FactId, SectionPath, Source, Status
-from mdmem.model.errors import UsageProblem
+from mdmem.model.errors import UsageProblem, field, verb
 from mdmem.model.rules import require_choice, require_range, require_single_tags
-from mdmem.model.wording import field, verb
 from mdmem.startup.records import dataclass
 
 COMBINED_DAYS = 7

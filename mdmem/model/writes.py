@@ -6,7 +6,7 @@ from datetime import date, datetime
 from enum import StrEnum
 from typing import Self, TypeAlias
 
-from mdmem.model import CommitId, FactId, FilePath, Op, SectionPath, Source, Supersession, wording
+from mdmem.model import CommitId, FactId, FilePath, Op, SectionPath, Source, Supersession, errors
 from mdmem.model.errors import UsageProblem
 from mdmem.model.rules import (
     is_iso_day,
@@ -67,7 +67,7 @@ class WriteOptions:
     def __post_init__(self) -> None:
         require_range("confidence", self.confidence, 0, 1)
         require_no_trailer("reason", self.reason)
-        require_allowances(wording.field("allow"), self.allow)
+        require_allowances(errors.field("allow"), self.allow)
 
 
 class Action(StrEnum):
@@ -107,7 +107,7 @@ class EditSection:
         creates = self.create or self.after is not None
         if creates and self.action not in PLACING:
             names = ("create", "after", *(action.value for action in PLACING))
-            create, after, body, append, prepend = map(wording.field, names)
+            create, after, body, append, prepend = map(errors.field, names)
             raise UsageProblem(f"{create} and {after} go with {body}, {append} and {prepend}")
         if self.section is None and (
             self.action in (Action.RENAME, Action.DELETE) or self.subtree or self.after is not None
@@ -155,14 +155,14 @@ class EditSection:
         actions = [action for action, text in texts.items() if text is not None]
         if (replace is None) is not (replacement is None):
             raise UsageProblem(
-                f"{wording.field('replace')} and {wording.field('replacement')} go together"
+                f"{errors.field('replace')} and {errors.field('replacement')} go together"
             )
         if len(actions) != 1:
             raise UsageProblem(
-                f"give exactly one of {', '.join(wording.field(action) for action in Action)}"
+                f"give exactly one of {', '.join(errors.field(action) for action in Action)}"
             )
         if (section is None) is not preamble:
-            raise UsageProblem(f"name a section, or give {wording.field('preamble')}")
+            raise UsageProblem(f"name a section, or give {errors.field('preamble')}")
         return cls(
             section=section,
             action=actions[0],
@@ -199,7 +199,7 @@ class Log:
     def __post_init__(self) -> None:
         require_possible_day(self.day, "day")
         if self.time is not None and not _MINUTE.fullmatch(self.time):
-            message = f"{wording.field('time')}: {self.time!r} is not a time"
+            message = f"{errors.field('time')}: {self.time!r} is not a time"
             example = f"0{self.time}" if _MINUTE.fullmatch(f"0{self.time}") else "14:05"
             raise UsageProblem(message, f"Write it as {example}.")
 
@@ -312,7 +312,7 @@ class Revert:
     def __post_init__(self) -> None:
         if (self.skip or self.take_out) and not self.may_be_run:
             raise UsageProblem(
-                f"{wording.field('skip' if self.skip else 'take_out')} is only for runs",
+                f"{errors.field('skip' if self.skip else 'take_out')} is only for runs",
                 "Use the run's name from its commits: digest/…",
             )
 
@@ -359,7 +359,7 @@ class Purge:
 
     def __post_init__(self) -> None:
         require_no_trailer("reason", self.reason)
-        require_allowances(wording.field("allow"), self.allow)
+        require_allowances(errors.field("allow"), self.allow)
 
 
 @dataclass(frozen=True, slots=True)
@@ -372,7 +372,7 @@ class Save:
 
     def __post_init__(self) -> None:
         require_no_trailer("message", self.message)
-        require_allowances(wording.field("allow"), self.allow)
+        require_allowances(errors.field("allow"), self.allow)
 
 
 @dataclass(frozen=True, slots=True)

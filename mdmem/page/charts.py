@@ -10,8 +10,8 @@ from datetime import date
 
 from markupsafe import Markup
 
-from mdmem.model.trends import ActiveDay, FactDay
-from mdmem.model.wording import number_of
+from mdmem.model.errors import number_of
+from mdmem.model.history import ActiveDay, FactDay
 from mdmem.page.links import Links
 from mdmem.show.proposals import visible
 from mdmem.startup.records import dataclass

@@ -18,11 +18,12 @@ from mdmem.model.errors import (
     SectionProblem,
     UsageProblem,
     failure_json,
+    number_of,
+    typed,
 )
 from mdmem.model.history import FactHistory, ShowHistory
 from mdmem.model.proposals import Decide, ItemChoice, ListDecision, Selection
 from mdmem.model.searches import Hit, ListFacts
-from mdmem.model.wording import number_of, typed
 from mdmem.model.writes import (
     Forget,
     LikeFact,
@@ -38,7 +39,7 @@ from mdmem.page.links import COMMIT, own_path
 from mdmem.page.pages import Done, Page, Reader
 from mdmem.page.views.review import Card, ReviewItem, ReviewValue, cards
 from mdmem.startup.records import replace
-from mdmem.text.addresses import join_path
+from mdmem.text.document import join_path
 from mdmem.text.facts import shortened
 
 Fields: TypeAlias = Mapping[str, str]

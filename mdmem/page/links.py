@@ -13,7 +13,7 @@ from mdmem import secrets
 from mdmem.model import SectionPath
 from mdmem.startup import late
 from mdmem.startup.records import dataclass
-from mdmem.text.addresses import join_path
+from mdmem.text.document import join_path
 
 COMMIT = late.pattern(r"[0-9a-f]{7,64}")
 _BYTES = "surrogateescape"

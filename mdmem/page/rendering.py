@@ -13,14 +13,13 @@ from markupsafe import Markup, escape
 from mdmem import secrets
 from mdmem.folder import installed
 from mdmem.model import FilePath, SectionPath
-from mdmem.model.errors import PathProblem
+from mdmem.model.errors import PathProblem, number_of, shell_word, typed
 from mdmem.model.reads import FileNames
-from mdmem.model.wording import number_of, shell_word, typed
 from mdmem.page import charts, markdown
 from mdmem.page.pages import Frame, Page, Piece, Reader, difference, place_of, source_mark
 from mdmem.past.differences import DiffKind
 from mdmem.show.proposals import visible
-from mdmem.text.addresses import join_path
+from mdmem.text.document import join_path
 from mdmem.text.facts import key_and_value
 
 _MEDIA_TYPES = {

@@ -11,9 +11,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
 
-from mdmem.model import FactId, ranges
-from mdmem.model.ranges import Ranges, holds
-from mdmem.model.trail import Fate, Mark
+from mdmem.model import FactId, trail
+from mdmem.model.trail import Fate, Mark, Ranges, holds
 from mdmem.past.rows import (
     SqlRow,
     blob,
@@ -284,7 +283,7 @@ def _missing(store: Store) -> Callable[[int], Ranges]:
     @cache
     def of(number: int) -> Ranges:
         ((text,),) = store.rows("SELECT missing FROM commits WHERE number = ?", number) or [(None,)]
-        return ranges.parse(text)
+        return trail.parse(text)
 
     return of
 

@@ -8,7 +8,7 @@ from datetime import date, datetime, timedelta, tzinfo
 from itertools import islice
 from re import Match
 
-from mdmem.model.trends import FileSize, MarkdownTrends, TrendAuthor, TrendWeek
+from mdmem.model.history import FileSize, MarkdownTrends, TrendAuthor, TrendWeek
 from mdmem.repo import commit_seconds
 from mdmem.repo.first_parent import HUNK, unquoted
 

@@ -12,7 +12,7 @@ from mdmem.model import FactId, FilePath, SectionPath
 from mdmem.model.trail import Entry, Occurrence, Revision
 from mdmem.startup.records import dataclass
 from mdmem.text.document import Document, common_ends
-from mdmem.text.entries import entries
+from mdmem.text.facts import entries
 
 if TYPE_CHECKING:
     from mdmem.past.line import EarlierTrail

@@ -8,16 +8,18 @@ from operator import itemgetter
 from typing import TypeAlias
 
 from mdmem.model import CommitId, FactId, FilePath, SectionPath
-from mdmem.model.ranges import Ranges, holds, union
 from mdmem.model.trail import (
     CLOSING_MARKS,
     Fate,
     Mark,
     MarkKind,
     Occurrence,
+    Ranges,
     Revision,
     StatedRevert,
     TrailCommit,
+    holds,
+    union,
 )
 from mdmem.past.ends import outcome_of, with_whole_text
 from mdmem.past.rows import (

@@ -21,8 +21,7 @@ from mdmem.model.errors import printable
 from mdmem.past.differences import changed_lines
 from mdmem.startup import late
 from mdmem.startup.records import dataclass, replace
-from mdmem.text.addresses import join_path
-from mdmem.text.document import split_lines
+from mdmem.text.document import join_path, split_lines
 
 _QUOTED_LINES = 20
 _QUOTED_CHARACTERS = 200

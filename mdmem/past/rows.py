@@ -13,7 +13,7 @@ from functools import lru_cache
 from json.encoder import encode_basestring
 from typing import Any
 
-from mdmem.model import CommitId, FactId, FilePath, Source, ranges
+from mdmem.model import CommitId, FactId, FilePath, Source, trail
 from mdmem.model.trail import (
     Entry,
     FactSpan,
@@ -212,7 +212,7 @@ def commit_row(commit: TrailCommit) -> SqlRow:
         blob(commit.email),
         blob(commit.message),
         join_numbers(commit.parents),
-        ranges.as_text(commit.missing),
+        trail.as_text(commit.missing),
         int(commit.is_needed),
         commit.brought,
         int(commit.by_agent),
@@ -245,7 +245,7 @@ def parse_commit(row: SqlRow) -> TrailCommit:
         committed=committed,
         moment=moment,
         parents=parse_numbers(parents),
-        missing=ranges.parse(missing),
+        missing=trail.parse(missing),
         is_needed=bool(needed),
         brought=brought,
         by_agent=bool(by_agent),

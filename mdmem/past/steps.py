@@ -7,15 +7,18 @@ from contextlib import ExitStack
 from itertools import islice
 
 from mdmem.model import CommitId, FactId, FilePath
-from mdmem.model.ranges import Ranges, complement, intersection, union
 from mdmem.model.trail import (
     Entry,
     Fate,
     Mark,
     Occurrence,
+    Ranges,
     Revision,
     StatedRevert,
     TrailCommit,
+    complement,
+    intersection,
+    union,
 )
 from mdmem.past import ends
 from mdmem.past.ends import OCCURRENCE_ENDS, REVISION_ENDS, last_row, lineage_rows, shorten

@@ -12,17 +12,21 @@ from types import TracebackType
 from typing import Self
 
 from mdmem.model import CommitId, FactId, FilePath, SectionPath
-from mdmem.model.ranges import LAST_NUMBER, Ranges, complement, holds, of_numbers
 from mdmem.model.trail import (
+    LAST_NUMBER,
     FactSpan,
     Fate,
     Mark,
     MarkKind,
     Occurrence,
+    Ranges,
     Revision,
     RevisionOutline,
     StatedRevert,
     TrailCommit,
+    complement,
+    holds,
+    of_numbers,
 )
 from mdmem.past import ends, steps
 from mdmem.past.ends import last_row, lineage_rows, with_whole_text

@@ -15,8 +15,7 @@ from mdmem.folder import budget, files
 from mdmem.merge import again, merge_by_section
 from mdmem.model import CommitId, FactId, FileKind, FilePath
 from mdmem.model.errors import PathProblem, RepositoryProblem, StorageProblem
-from mdmem.model.ranges import complement, intersection, union
-from mdmem.model.trail import Occurrence, TrailCommit
+from mdmem.model.trail import Occurrence, TrailCommit, complement, intersection, union
 from mdmem.past.copies import CopyFates
 from mdmem.past.file_changes import FileChange, FileVersion
 from mdmem.past.line import EarlierTrail, past_of, side_of

@@ -14,11 +14,10 @@ from mdmem.folder import layout
 from mdmem.folder.layout import is_markdown
 from mdmem.folder.machine import host_name, make_user_key, user_key
 from mdmem.model import CommitId, FilePath
-from mdmem.model.errors import PathProblem, ProposalProblem, RepositoryProblem
+from mdmem.model.errors import PathProblem, ProposalProblem, RepositoryProblem, shell_word, verb
 from mdmem.model.proposals import KEPT_DAYS, MOST_PROPOSALS, is_number
 from mdmem.model.reads import UnreadableProposal, Waiting
 from mdmem.model.rules import RESERVED_ACTORS
-from mdmem.model.wording import shell_word, verb
 from mdmem.repo import Repository, branch_commits
 from mdmem.repo.branch_commits import BlobChange, BranchCommit
 from mdmem.startup import late

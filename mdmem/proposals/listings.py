@@ -18,9 +18,8 @@ from itertools import count
 from mdmem.editors import sameness
 from mdmem.folder import files
 from mdmem.model import Fact, FilePath, SectionPath
-from mdmem.model.errors import ProposalProblem
+from mdmem.model.errors import ProposalProblem, verb
 from mdmem.model.proposals import ListedItem, ListedPart, NumberedList, PartOp, PartState
-from mdmem.model.wording import verb
 from mdmem.proposals.parts import Part
 from mdmem.proposals.pieces import FactPiece
 from mdmem.proposals.reading import Proposal

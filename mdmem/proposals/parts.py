@@ -34,8 +34,7 @@ from mdmem.proposals.origins import DecidedPart, ProposedNote, ProposedNotes, pa
 from mdmem.proposals.pieces import EMPTY, FactPiece, FileFacts, FileSource, ItemPlace, SectionPiece
 from mdmem.proposals.taking import Freshness, Judgement
 from mdmem.startup.records import dataclass, replace
-from mdmem.text.addresses import join_path
-from mdmem.text.document import parse_bytes
+from mdmem.text.document import join_path, parse_bytes
 from mdmem.text.facts import Item, ids_of, item_text
 from mdmem.workspace import Workspace
 

@@ -18,8 +18,7 @@ from mdmem.proposals.pieces import EMPTY, FileFacts
 from mdmem.repo.branch_commits import BlobChange
 from mdmem.startup import late
 from mdmem.startup.records import dataclass
-from mdmem.text.addresses import join_path
-from mdmem.text.document import parse_bytes
+from mdmem.text.document import join_path, parse_bytes
 from mdmem.text.facts import normalise
 from mdmem.workspace import Workspace
 

@@ -19,9 +19,8 @@ from mdmem.index.catching_up import index_unchecked
 from mdmem.index.engine import BrokenIndex
 from mdmem.lookup import lookup
 from mdmem.model import MAX_FILE_BYTES, CommitId, FactId, FileKind
-from mdmem.model.errors import FactProblem, RepositoryProblem
+from mdmem.model.errors import FactProblem, RepositoryProblem, number_of, shell_word, verb
 from mdmem.model.trail import Entry
-from mdmem.model.wording import number_of, shell_word, verb
 from mdmem.model.writes import Purge, PurgePlan, PurgeResult
 from mdmem.past import fresh_trail
 from mdmem.proposals import branches

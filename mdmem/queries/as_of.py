@@ -12,12 +12,10 @@ from mdmem.index.results import Match
 from mdmem.lookup import dates, lookup
 from mdmem.merge import again
 from mdmem.model import CommitId, FactId, FilePath, SectionPath
-from mdmem.model.errors import HistoryProblem, PathProblem
-from mdmem.model.ranges import Ranges, complement, intersection
+from mdmem.model.errors import HistoryProblem, PathProblem, field, verb
 from mdmem.model.reads import SectionView, Show
 from mdmem.model.searches import Hit
-from mdmem.model.trail import Entry, Occurrence, TrailCommit
-from mdmem.model.wording import field, verb
+from mdmem.model.trail import Entry, Occurrence, Ranges, TrailCommit, complement, intersection
 from mdmem.past import fresh_trail, lines
 from mdmem.past.entry_states import identity_on_disk
 from mdmem.past.table import Trail, was_live

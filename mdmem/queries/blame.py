@@ -9,15 +9,13 @@ from mdmem.folder import files
 from mdmem.folder.layout import is_markdown
 from mdmem.lookup import lookup
 from mdmem.model import PATH_SEPARATOR, FilePath, SectionPath
-from mdmem.model.errors import FactProblem, PathProblem, SectionProblem
+from mdmem.model.errors import FactProblem, PathProblem, SectionProblem, field, shell_word, verb
 from mdmem.model.history import Blame, BlamedLine, ShowBlame
 from mdmem.model.trail import Origin, Revision
-from mdmem.model.wording import field, shell_word, verb
 from mdmem.past import differences
 from mdmem.past.notes import line_origin, restated, statement_of
 from mdmem.queries.past import Past, look_back
-from mdmem.text.addresses import find_section, join_path, preamble_remedy
-from mdmem.text.document import parse_bytes, plain_title
+from mdmem.text.document import find_section, join_path, parse_bytes, plain_title, preamble_remedy
 from mdmem.text.facts import items
 from mdmem.workspace import Say, Workspace, read_committed
 

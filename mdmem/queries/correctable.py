@@ -19,7 +19,7 @@ from mdmem.past.messages import parse_note, quoted_line
 from mdmem.repo.first_parent import newest_changes
 from mdmem.text import languages
 from mdmem.text.document import parse_bytes
-from mdmem.text.entries import entries
+from mdmem.text.facts import entries
 from mdmem.workspace import Workspace
 
 _NEAREST = 16

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from mdmem.folder import config
 from mdmem.lookup import dates
 from mdmem.model import FactId, FileKind, FilePath
-from mdmem.model.errors import HistoryProblem
+from mdmem.model.errors import HistoryProblem, verb
 from mdmem.model.history import (
     LOGS,
     ChangeKind,
@@ -25,7 +25,6 @@ from mdmem.model.history import (
 )
 from mdmem.model.rules import fold_actor
 from mdmem.model.trail import CLOSING_MARKS, Entry, Fate, Mark, Occurrence, TrailCommit
-from mdmem.model.wording import verb
 from mdmem.past.notes import line_notes, statement_of
 from mdmem.past.table import Trail
 from mdmem.queries.past import Past, look_back

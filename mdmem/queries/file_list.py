@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from datetime import datetime
 
 from mdmem.folder import config, files, layout
-from mdmem.folder.listing import ListedFile
+from mdmem.folder.layout import ListedFile
 from mdmem.index.catching_up import FreshIndex, fresh_index
 from mdmem.index.snapshot import stamp_text, stamp_time
 from mdmem.lookup.lookup import read_file

@@ -10,7 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from mdmem.folder import files, layout
-from mdmem.folder.listing import is_foreign
+from mdmem.folder.layout import is_foreign
 from mdmem.model import FileKind, FilePath
 from mdmem.model.errors import PathProblem
 from mdmem.repo import worktree

@@ -14,7 +14,17 @@ from mdmem.folder import files
 from mdmem.folder.layout import is_markdown
 from mdmem.lookup import lookup
 from mdmem.model import FactId, FilePath, OtherReading, Status
-from mdmem.model.errors import FactProblem, PathProblem, SectionProblem, TextProblem, UsageProblem
+from mdmem.model.errors import (
+    FactProblem,
+    PathProblem,
+    SectionProblem,
+    TextProblem,
+    UsageProblem,
+    field,
+    number_of,
+    shell_word,
+    verb,
+)
 from mdmem.model.history import (
     FactHistory,
     FactLink,
@@ -25,7 +35,6 @@ from mdmem.model.history import (
     TextHistory,
 )
 from mdmem.model.trail import Occurrence, Revision, RevisionOutline, TrailCommit
-from mdmem.model.wording import field, number_of, shell_word, verb
 from mdmem.past import chains, differences
 from mdmem.past.differences import changed_lines
 from mdmem.past.notes import commit_note, line_cites, line_notes, statement_of
@@ -33,8 +42,7 @@ from mdmem.past.table import Trail
 from mdmem.queries.blame import find_newest_revision, section_on_disk
 from mdmem.queries.past import Past, look_back
 from mdmem.startup.records import replace
-from mdmem.text.addresses import join_path, matching_sections
-from mdmem.text.document import is_blank, parse_bytes
+from mdmem.text.document import is_blank, join_path, matching_sections, parse_bytes
 from mdmem.text.fact_names import id_prefix
 from mdmem.text.facts import MARKER, item_text, parse_item
 from mdmem.workspace import Say, Workspace

@@ -8,7 +8,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 
-from mdmem.folder import files, listing
+from mdmem.folder import files, layout
 from mdmem.model import CommitId, FactId, FileKind, FilePath
 from mdmem.model.errors import PathProblem, printable
 from mdmem.model.reads import MoreFacts
@@ -18,7 +18,7 @@ from mdmem.repo import Repository, branch_commits
 from mdmem.repo.branch_commits import CommitFiles
 from mdmem.startup.records import dataclass
 from mdmem.text.document import parse_bytes
-from mdmem.text.entries import entries
+from mdmem.text.facts import entries
 from mdmem.workspace import Workspace
 
 MOST_BRANCHES = 20
@@ -127,7 +127,7 @@ def _read(
 
 def _may_hold_facts(workspace: Workspace, path: str) -> bool:
     is_other = workspace.kind_of(path) in _NO_FACTS
-    return not is_other and not listing.lies_elsewhere(workspace.root, path)
+    return not is_other and not layout.lies_elsewhere(workspace.root, path)
 
 
 def _facts(workspace: Workspace, texts: Mapping[FilePath, bytes | None]) -> Iterable[FactId]:

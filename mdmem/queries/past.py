@@ -7,9 +7,9 @@ from contextlib import contextmanager
 from datetime import datetime
 
 from mdmem.lookup import dates
+from mdmem.model.errors import field
 from mdmem.model.history import Made
 from mdmem.model.trail import Origin, TrailCommit
-from mdmem.model.wording import field
 from mdmem.past import fresh_trail
 from mdmem.past.messages import ParsedNote
 from mdmem.past.notes import commit_note

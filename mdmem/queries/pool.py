@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from mdmem.folder import listing
+from mdmem.folder import layout
 from mdmem.index import background
 from mdmem.index.catching_up import FreshIndex, PoolMember, fresh_index
 from mdmem.index.indexer import SearchIndex
@@ -96,7 +96,7 @@ def _names(folders: list[Path]) -> dict[Path, str]:
 
 
 def _opened(folder: Path, kept: Workspace | None, asking: Workspace) -> Workspace:
-    if not listing.is_marked(folder):
+    if not layout.is_marked(folder):
         raise WorkspaceProblem("no-workspace", f"{folder} is not a workspace")
     if kept is not None:
         return refresh(kept)

@@ -22,7 +22,6 @@ from mdmem.index.searcher import IndexSearcher
 from mdmem.lookup import dates
 from mdmem.model import Status
 from mdmem.model.errors import HistoryProblem
-from mdmem.model.ranges import Ranges
 from mdmem.model.searches import (
     FactList,
     Hit,
@@ -31,6 +30,7 @@ from mdmem.model.searches import (
     SearchResult,
     TagCatalogue,
 )
+from mdmem.model.trail import Ranges
 from mdmem.past import fresh_trail
 from mdmem.queries import folders, later
 from mdmem.startup.records import replace

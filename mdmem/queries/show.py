@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING
 from mdmem.folder import files, layout
 from mdmem.lookup import dates, lookup
 from mdmem.model import CommitId, FileKind, FilePath, OtherReading, Problem
-from mdmem.model.errors import FactProblem, PathProblem, SectionProblem
+from mdmem.model.errors import FactProblem, PathProblem, SectionProblem, shell_word, verb
 from mdmem.model.history import ChangeKind, DayView, ShowChanges
 from mdmem.model.reads import Outline, OutlineRow, SectionView, Show
 from mdmem.model.rules import is_iso_day
-from mdmem.model.wording import shell_word, verb
 from mdmem.past import fresh_trail
 from mdmem.queries import fact_changes
 from mdmem.startup import late

@@ -12,13 +12,12 @@ from mdmem.index.indexer import SearchIndex
 from mdmem.index.snapshot import Snapshot
 from mdmem.merge import setup
 from mdmem.model import CommitId, FileKind, FilePath
-from mdmem.model.errors import PathProblem, RepositoryProblem, WorkspaceProblem
+from mdmem.model.errors import PathProblem, RepositoryProblem, WorkspaceProblem, verb
 from mdmem.model.reads import (
     MoreFacts,
     VectorStatus,
     WorkspaceStatus,
 )
-from mdmem.model.wording import verb
 from mdmem.past import trail_update
 from mdmem.past.notes import holds_purged, parse_purged
 from mdmem.past.table import Trail

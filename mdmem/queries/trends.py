@@ -13,13 +13,11 @@ from typing import TypeVar
 from mdmem.folder import config
 from mdmem.folder.config import Settings
 from mdmem.model import MAX_FILE_BYTES, FactId, FileKind, FilePath, Source
-from mdmem.model.history import ChangeKind, FactChange
-from mdmem.model.reads import ShowFigures
-from mdmem.model.rules import fold_actor
-from mdmem.model.trail import FactSpan, MarkKind
-from mdmem.model.trends import (
+from mdmem.model.history import (
     ActiveDay,
+    ChangeKind,
     FactActivity,
+    FactChange,
     FactDay,
     FactTrends,
     MarkdownTrends,
@@ -28,6 +26,9 @@ from mdmem.model.trends import (
     TrendSection,
     TrendWriter,
 )
+from mdmem.model.reads import ShowFigures
+from mdmem.model.rules import fold_actor
+from mdmem.model.trail import FactSpan, MarkKind
 from mdmem.past import figures
 from mdmem.past.figures import LOG_FORMAT, LineCounter
 from mdmem.queries.fact_changes import Maker, changes_since, counts_since

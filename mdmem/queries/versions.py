@@ -21,8 +21,7 @@ from mdmem.past.chains import ChainLink
 from mdmem.queries.past_questions import Asked, CalendarSpan, PastQuestion
 from mdmem.startup.records import dataclass, replace
 from mdmem.text.facts import normalise_key
-from mdmem.text.terms import folded, pairs, split_scripts, stem
-from mdmem.text.word_forms import STOP_WORDS
+from mdmem.text.terms import STOP_WORDS, folded, pairs, split_scripts, stem
 from mdmem.workspace import Workspace
 
 if TYPE_CHECKING:

@@ -8,8 +8,7 @@ from pathlib import Path
 
 from mdmem.folder import files
 from mdmem.model import CommitId, FilePath, rules
-from mdmem.model.errors import RepositoryProblem
-from mdmem.model.wording import shell_word, verb
+from mdmem.model.errors import RepositoryProblem, shell_word, verb
 from mdmem.repo import git_files, git_settings
 from mdmem.repo.runner import READ_SECONDS, literal_pathspecs, parse_paths, run
 from mdmem.repo.worktree import Repository, path_below

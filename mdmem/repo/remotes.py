@@ -11,8 +11,7 @@ from pathlib import Path, PurePath
 
 from mdmem.folder.machine import machine_name
 from mdmem.model import CommitId
-from mdmem.model.errors import RepositoryProblem, SyncProblem
-from mdmem.model.wording import shell_word, verb
+from mdmem.model.errors import RepositoryProblem, SyncProblem, shell_word, verb
 from mdmem.repo import branch_commits
 from mdmem.repo.runner import GitResult, run, setting
 from mdmem.repo.worktree import Repository

@@ -12,8 +12,7 @@ from pathlib import Path
 
 from mdmem.folder.layout import is_markdown
 from mdmem.model import CommitId, FilePath
-from mdmem.model.errors import RepositoryProblem
-from mdmem.model.wording import shell_word
+from mdmem.model.errors import RepositoryProblem, shell_word
 from mdmem.repo import git_files, git_settings
 from mdmem.repo.runner import READ_SECONDS, GitResult, literal_pathspecs, parse_paths, run, setting
 from mdmem.startup import late

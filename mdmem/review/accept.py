@@ -5,9 +5,8 @@ from __future__ import annotations
 from mdmem.changes.verbs import EditedText, Verb
 from mdmem.editors import EditResult
 from mdmem.model import FactId, FileKind, Op, Supersession
-from mdmem.model.errors import ProposalProblem
+from mdmem.model.errors import ProposalProblem, field, shell_word, verb
 from mdmem.model.proposals import PartOp, PartState
-from mdmem.model.wording import field, shell_word, verb
 from mdmem.model.writes import WriteOptions
 from mdmem.past.messages import CommitNote
 from mdmem.proposals import taking

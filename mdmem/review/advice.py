@@ -11,15 +11,13 @@ from mdmem.editors.likeness import candidate_pairs
 from mdmem.editors.sameness import word_overlap
 from mdmem.folder.layout import CURATED_NAMES
 from mdmem.model import FactId, FilePath, SectionPath, Status
-from mdmem.model.errors import SectionProblem
+from mdmem.model.errors import SectionProblem, number_of
 from mdmem.model.proposals import Advice, AdviceKind
 from mdmem.model.searches import ConflictView
 from mdmem.model.trail import Entry
-from mdmem.model.wording import number_of
 from mdmem.model.writes import Action, EditSection, Forget
 from mdmem.startup.records import dataclass, replace
-from mdmem.text.addresses import address_of, join_path
-from mdmem.text.document import Document, Section, is_blank, parse
+from mdmem.text.document import Document, Section, address_of, is_blank, join_path, parse
 from mdmem.text.facts import Item, find_held_key, item_text, items, may_repeat, normalise
 from mdmem.text.scan import BlockKind
 

@@ -8,9 +8,8 @@ from mdmem.changes.commit_notes import commit_note, complete_options, with_prove
 from mdmem.changes.recover import lock_workspace, recover
 from mdmem.lookup import lookup
 from mdmem.model import FactId, FileKind, Op, Provenance
-from mdmem.model.errors import FactProblem
+from mdmem.model.errors import FactProblem, field, shell_word, verb
 from mdmem.model.trail import MarkKind
-from mdmem.model.wording import field, shell_word, verb
 from mdmem.model.writes import Contradict, Resolve, WriteResult
 from mdmem.past import fresh_trail
 from mdmem.past.messages import CommitNote

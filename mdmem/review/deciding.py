@@ -11,9 +11,8 @@ from mdmem.changes.commit_notes import commit_note, with_provenance
 from mdmem.changes.recover import Transaction
 from mdmem.folder import files
 from mdmem.model import CommitId, FilePath, Op, Provenance, SectionPath, Source
-from mdmem.model.errors import MdmemError, ProposalProblem
+from mdmem.model.errors import MdmemError, ProposalProblem, shell_word, verb
 from mdmem.model.proposals import Decide, PartName, PartState, PartView, Selection
-from mdmem.model.wording import shell_word, verb
 from mdmem.model.writes import WriteOptions, WriteResult, is_night
 from mdmem.past.messages import CommitNote
 from mdmem.proposals import branches, reading, rewriting
@@ -26,8 +25,7 @@ from mdmem.repo.branch_commits import NewCommit
 from mdmem.review.accept import AcceptEdit, PartTaking, overtaken
 from mdmem.review.accept import edit as take_part
 from mdmem.startup.records import replace
-from mdmem.text.addresses import join_path
-from mdmem.text.document import Document, parse, parse_bytes
+from mdmem.text.document import Document, join_path, parse, parse_bytes
 from mdmem.workspace import Workspace, open_at
 
 _PARTS_A_COMMIT = 20

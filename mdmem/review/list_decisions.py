@@ -9,7 +9,8 @@ from mdmem.changes.commit_notes import complete_options
 from mdmem.changes.recover import Transaction, lock_workspace, recover
 from mdmem.folder import layout
 from mdmem.model import CommitId
-from mdmem.model.errors import ProposalProblem
+from mdmem.model.errors import ProposalProblem, number_of, shell_word, verb
+from mdmem.model.errors import field as field_name
 from mdmem.model.proposals import (
     SEVERAL_VALUES,
     Decide,
@@ -21,8 +22,6 @@ from mdmem.model.proposals import (
     PartView,
     Selection,
 )
-from mdmem.model.wording import field as field_name
-from mdmem.model.wording import number_of, shell_word, verb
 from mdmem.model.writes import WriteOptions, WriteResult
 from mdmem.proposals import listings, reading, rewriting
 from mdmem.proposals.listings import OpenPart, Shown, ShownItem, Values, shown_part
@@ -40,7 +39,7 @@ from mdmem.review.deciding import (
 )
 from mdmem.startup.records import dataclass, field, replace
 from mdmem.text import check
-from mdmem.text.addresses import is_named
+from mdmem.text.document import is_named
 from mdmem.workspace import Say, Workspace
 
 _OVERTAKEN = "outdated"

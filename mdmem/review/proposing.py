@@ -14,7 +14,14 @@ from mdmem.changes.recover import lock_workspace, recover
 from mdmem.changes.verbs import FileEdit, target_path, verb_of
 from mdmem.editors import sameness
 from mdmem.model import CommitId, FactId, FilePath, Op, Provenance, Source
-from mdmem.model.errors import MdmemError, ProposalProblem, RepositoryProblem
+from mdmem.model.errors import (
+    MdmemError,
+    ProposalProblem,
+    RepositoryProblem,
+    field,
+    number_of,
+    verb,
+)
 from mdmem.model.proposals import (
     MOST_PARTS,
     PartName,
@@ -24,7 +31,6 @@ from mdmem.model.proposals import (
     ProposeBranch,
     ProposedWrite,
 )
-from mdmem.model.wording import field, number_of, verb
 from mdmem.model.writes import UserEdit, WholeFileEdit, WriteOptions, WriteResult
 from mdmem.past import fresh_trail
 from mdmem.past.messages import CommitNote, compose_message

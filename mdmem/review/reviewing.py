@@ -19,7 +19,7 @@ from mdmem.queries.conflicts import conflicts
 from mdmem.review.advice import Budget, CuratedFile, FactState, find_advice
 from mdmem.startup.records import replace
 from mdmem.text.document import parse_bytes
-from mdmem.text.entries import entries
+from mdmem.text.facts import entries
 from mdmem.workspace import Say, Workspace
 
 _KINDS = (FileKind.EVERGREEN, FileKind.PROFILE)

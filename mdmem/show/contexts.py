@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from mdmem.model.errors import number_of
 from mdmem.model.prompts import ContextBlock, FlushResult
-from mdmem.model.wording import number_of
 
 
 def context_notes(block: ContextBlock) -> tuple[str, ...]:

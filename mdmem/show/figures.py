@@ -7,11 +7,11 @@ from itertools import groupby
 
 from mdmem.health.stats import ContextFigures, Drift, Figures, RunFigures, SearchFigures, Week
 from mdmem.model import Source
-from mdmem.model.trends import FactTrends, MarkdownTrends, TrendSection
-from mdmem.model.wording import number_of
+from mdmem.model.errors import number_of
+from mdmem.model.history import FactTrends, MarkdownTrends, TrendSection
 from mdmem.past.figures import week_name
 from mdmem.show.formatting import dim, one_line
-from mdmem.text.addresses import join_path
+from mdmem.text.document import join_path
 
 _BAR = 20  # width of the longest bar
 _HEIGHTS = ".:-=+*#"  # from zero to the maximum

@@ -6,9 +6,8 @@ from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
 from mdmem.model import CommitId, Op, OtherReading, SectionPath, Source, Status
-from mdmem.model.errors import printable
-from mdmem.model.wording import number_of
-from mdmem.text.addresses import join_path
+from mdmem.model.errors import number_of, printable
+from mdmem.text.document import join_path
 
 if TYPE_CHECKING:
     from mdmem.model.history import ChangeList, Made

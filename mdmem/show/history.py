@@ -9,7 +9,7 @@ from itertools import groupby
 from operator import attrgetter
 
 from mdmem.model import Op, Status
-from mdmem.model.errors import printable
+from mdmem.model.errors import number_of, printable
 from mdmem.model.history import (
     Blame,
     BlamedLine,
@@ -25,7 +25,6 @@ from mdmem.model.history import (
     SectionHistory,
     TextHistory,
 )
-from mdmem.model.wording import number_of
 from mdmem.past.differences import DiffKind, word_difference
 from mdmem.show.formatting import (
     PLAIN,

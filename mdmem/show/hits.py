@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from math import fsum
 
+from mdmem.model.errors import field
 from mdmem.model.searches import (
     ConflictList,
     FactList,
@@ -15,7 +16,6 @@ from mdmem.model.searches import (
     SearchResult,
     TagCatalogue,
 )
-from mdmem.model.wording import field
 from mdmem.show.formatting import (
     PLAIN,
     cites_text,

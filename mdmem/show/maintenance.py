@@ -7,9 +7,9 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from mdmem.folder.layout import CURATED_NAMES
+from mdmem.model.errors import number_of, shell_word, verb
 from mdmem.model.pipelines import SyncResult
 from mdmem.model.proposals import Advice, ReviewResult
-from mdmem.model.wording import number_of, shell_word, verb
 from mdmem.show.formatting import (
     named_commit,
     one_line,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
+from mdmem.model.errors import number_of, shell_word, verb
 from mdmem.model.pipelines import (
     MOST_STANDING_PARTS,
     NOTHING_TO_DO,
@@ -22,7 +23,6 @@ from mdmem.model.pipelines import (
     StepFigures,
     StepResult,
 )
-from mdmem.model.wording import number_of, shell_word, verb
 from mdmem.show.formatting import one_line
 
 

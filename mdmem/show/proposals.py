@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Any
 
+from mdmem.model.errors import number_of, shell_word
 from mdmem.model.proposals import (
     SEVERAL_VALUES,
     DecidedItem,
@@ -21,11 +22,10 @@ from mdmem.model.proposals import (
     ProposedWrite,
 )
 from mdmem.model.rules import BLANK
-from mdmem.model.wording import number_of, shell_word
 from mdmem.past.differences import DiffKind, word_difference
 from mdmem.show.formatting import named_commit
 from mdmem.show.writes import proposed_line, write_text
-from mdmem.text.addresses import join_path
+from mdmem.text.document import join_path
 
 _INDENT = "    "
 # invisible, though they count as letters, marks or symbols; with compatible forms

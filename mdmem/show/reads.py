@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from datetime import datetime
 
 from mdmem.model import FileKind, Problem
-from mdmem.model.errors import printable
+from mdmem.model.errors import field, number_of, printable, shell_word
 from mdmem.model.reads import (
     FileList,
     FileRow,
@@ -18,7 +18,6 @@ from mdmem.model.reads import (
     WorkspaceStatus,
 )
 from mdmem.model.sessions import SessionList, SessionSummary, SessionView, ShownMessage
-from mdmem.model.wording import field, number_of, shell_word
 from mdmem.show.formatting import (
     also_notes,
     dim,

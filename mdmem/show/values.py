@@ -15,7 +15,7 @@ from typing import Any
 
 from mdmem import secrets
 from mdmem.startup import late
-from mdmem.text.addresses import join_path
+from mdmem.text.document import join_path
 
 _Reader = Callable[[Any], Any]
 _HIT = (

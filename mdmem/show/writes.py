@@ -6,8 +6,7 @@ from collections.abc import Sequence
 
 from mdmem.folder.layout import CURATED_NAMES
 from mdmem.model import CommitId, FilePath, Op
-from mdmem.model.errors import printable
-from mdmem.model.wording import field, number_of, shell_word, verb
+from mdmem.model.errors import field, number_of, printable, shell_word, verb
 from mdmem.model.writes import PurgePlan, PurgeResult, WriteResult
 from mdmem.show.formatting import named_commit, one_line, section_line, some_of
 from mdmem.startup import late

@@ -1,4 +1,4 @@
-"""Patterns compiled on first use: most commands need a small part of them.
+"""Patterns compiled on first use, of which most commands need a small part, and modules loaded so.
 
 A group is repeated possessively as `(?>(?:…)*)`: Python 3.11.0 to 3.11.4 match `(?:…)*+` wrongly
 (CPython's gh-106052).
@@ -7,6 +7,7 @@ A group is repeated possessively as `(?>(?:…)*)`: Python 3.11.0 to 3.11.4 matc
 from __future__ import annotations
 
 import re
+from importlib import import_module
 from typing import Any, AnyStr, cast
 
 
@@ -34,3 +35,8 @@ class _LatePattern:
         value = getattr(re.compile(self.pattern), attribute)
         setattr(self, attribute, value)
         return value
+
+
+def module(name: str) -> Any:
+    """A module of the program, such as `queries.search`."""
+    return import_module(f"mdmem.{name}")

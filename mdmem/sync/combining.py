@@ -10,16 +10,22 @@ import sys
 from collections.abc import Sequence
 
 from mdmem import repo
-from mdmem.folder.layout import WORKSPACE_MARKS
-from mdmem.folder.listing import is_marked
+from mdmem.folder.layout import WORKSPACE_MARKS, is_marked
 from mdmem.folder.machine import machine_name, safe_name
 from mdmem.merge import again, setup
 from mdmem.merge.again import merge_trailers
 from mdmem.model import CommitId, FactId, FilePath, Op
-from mdmem.model.errors import RefusedChange, RepositoryProblem, SectionProblem, SyncProblem
+from mdmem.model.errors import (
+    RefusedChange,
+    RepositoryProblem,
+    SectionProblem,
+    SyncProblem,
+    number_of,
+    shell_word,
+    verb,
+)
 from mdmem.model.pipelines import SetAside
 from mdmem.model.proposals import MOST_PARTS, MOST_PROPOSALS, PartName
-from mdmem.model.wording import number_of, shell_word, verb
 from mdmem.proposals import branches, reading, rewriting
 from mdmem.proposals.branches import ProposalRef
 from mdmem.proposals.reading import Proposal

@@ -13,8 +13,7 @@ from mdmem.folder import files
 from mdmem.folder.journal import BranchStep, FileStep
 from mdmem.folder.layout import is_markdown
 from mdmem.model import MAX_FILE_BYTES, CommitId, FilePath
-from mdmem.model.errors import PathProblem, RepositoryProblem
-from mdmem.model.wording import verb
+from mdmem.model.errors import PathProblem, RepositoryProblem, verb
 from mdmem.repo import Repository
 from mdmem.workspace import Say, Workspace, open_at, used_workspaces, workspaces_of
 

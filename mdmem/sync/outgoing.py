@@ -6,10 +6,9 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 
 from mdmem import secrets
-from mdmem.folder import layout, listing
+from mdmem.folder import layout
 from mdmem.model import SETTINGS_NAME, CommitId, FilePath
-from mdmem.model.errors import RefusedChange, SyncProblem
-from mdmem.model.wording import number_of, verb
+from mdmem.model.errors import RefusedChange, SyncProblem, number_of, verb
 from mdmem.repo import Repository, first_parent
 from mdmem.sync.landing import is_safe
 from mdmem.workspace import Workspace, open_at
@@ -106,7 +105,7 @@ class _Roots:
         if prefix not in self._workspaces:
             root = self._repository.root / prefix
             self._workspaces[prefix] = (
-                open_at(root, self._environment) if listing.is_marked(root) else None
+                open_at(root, self._environment) if layout.is_marked(root) else None
             )
         return self._workspaces[prefix]
 

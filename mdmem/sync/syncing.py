@@ -16,9 +16,8 @@ from mdmem.changes.revert_plan import plan_revert
 from mdmem.folder import files
 from mdmem.health import incoming
 from mdmem.model import CommitId, FilePath
-from mdmem.model.errors import MdmemError, RepositoryProblem, SyncProblem
+from mdmem.model.errors import MdmemError, RepositoryProblem, SyncProblem, shell_word, verb
 from mdmem.model.pipelines import QUEUED, SYNCED, Incoming, Sync, SyncResult
-from mdmem.model.wording import shell_word, verb
 from mdmem.model.writes import Revert
 from mdmem.repo import Repository
 from mdmem.repo.branch_commits import merge_base

@@ -16,14 +16,19 @@ from mdmem import secrets
 from mdmem.folder.config import Settings
 from mdmem.folder.layout import BOOTSTRAP_NAMES, CURATED_NAMES, log_day
 from mdmem.model import FileKind, FilePath, Problem, SectionPath
-from mdmem.model.errors import PathProblem, RefusedChange, TextProblem
-from mdmem.model.wording import field
+from mdmem.model.errors import PathProblem, RefusedChange, TextProblem, field
 from mdmem.startup import late
 from mdmem.startup.records import dataclass, replace
 from mdmem.text import frontmatter
-from mdmem.text.addresses import join_path
-from mdmem.text.conflict_markers import complete_sets
-from mdmem.text.document import Document, lines_without_ends, parse, parse_bytes, plain_title
+from mdmem.text.document import (
+    Document,
+    complete_sets,
+    join_path,
+    lines_without_ends,
+    parse,
+    parse_bytes,
+    plain_title,
+)
 from mdmem.text.facts import items, may_repeat
 
 if TYPE_CHECKING:

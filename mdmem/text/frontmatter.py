@@ -8,7 +8,7 @@ from typing import Any
 
 from mdmem.startup.records import dataclass
 from mdmem.text.document import Document, with_line_end
-from mdmem.text.entries import ABOUT_JOINT
+from mdmem.text.facts import ABOUT_JOINT
 
 _ABOUT = ("name", "title", "description", "aliases")
 """A search finds a file by these values, and by `FIELD: VALUE` of others."""

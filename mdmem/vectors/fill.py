@@ -20,7 +20,7 @@ from mdmem.model.trail import Entry
 from mdmem.sessions.tags import block_spans
 from mdmem.startup.records import dataclass
 from mdmem.text.document import Document, parse_bytes, with_line_end
-from mdmem.text.entries import entries
+from mdmem.text.facts import entries
 from mdmem.vectors.source import (
     PRIVATE_TAGS,
     Embedder,

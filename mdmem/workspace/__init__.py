@@ -12,9 +12,9 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from mdmem import repo
-from mdmem.folder import config, files, layout, listing, trust
+from mdmem.folder import config, files, layout, trust
 from mdmem.folder.config import Settings
-from mdmem.model import SETTINGS_NAME, CommitId, FileKind, FilePath, rules, wording
+from mdmem.model import SETTINGS_NAME, CommitId, FileKind, FilePath, errors, rules
 from mdmem.model.errors import RepositoryProblem, WorkspaceProblem
 from mdmem.model.rules import parse_allowances
 from mdmem.repo import Identity, Repository, discovery, git_files, worktree
@@ -110,7 +110,7 @@ class Workspace:
             kind = layout.note_kind(path, globs)
         elif kind is not FileKind.DAILY or path.startswith("memory/"):
             return kind
-        is_elsewhere = kind.is_memory and listing.lies_elsewhere(self.root, path)
+        is_elsewhere = kind.is_memory and layout.lies_elsewhere(self.root, path)
         return FileKind.OTHER if is_elsewhere else kind
 
     def _kind_without_paths(self, path: str, daily: str | None) -> FileKind:
@@ -249,10 +249,10 @@ class Workspace:
         """A value that changes with where history is cut off (a shallow clone, the boundary)."""
         return git_files.read_bytes(f"{self.repository.common_dir}/shallow"), self.history_boundary
 
-    def memory_files(self) -> dict[FilePath, listing.ListedFile]:
+    def memory_files(self) -> dict[FilePath, layout.ListedFile]:
         """The memory files as they are on disk, in the order of their paths."""
         return {
-            (name := FilePath(path)): listing.ListedFile(self.root, name, status)
+            (name := FilePath(path)): layout.ListedFile(self.root, name, status)
             for path, status in sorted(self.memory_paths(lambda status: status).items())
         }
 
@@ -263,7 +263,7 @@ class Workspace:
 
     def memory_paths(self, read_status: Callable[[os.stat_result], T]) -> dict[str, T]:
         """The memory files' paths with `read_status`'s results."""
-        listed = listing.markdown_paths(self.root, self.memory_folders, read_status)
+        listed = layout.markdown_paths(self.root, self.memory_folders, read_status)
         daily = self.daily
         for path in [
             path
@@ -276,7 +276,7 @@ class Workspace:
                 *worktree.ignored_paths(self.root),
                 *(f"{folder}/" for folder in self.memory_folders),
             }
-            notes = listing.note_paths(self.root, folders, skipped, read_status)
+            notes = layout.note_paths(self.root, folders, skipped, read_status)
             listed |= {
                 path: status for path, status in notes.items() if self.kind_of(path).is_memory
             }
@@ -386,19 +386,19 @@ def find_workspace(named: Path | None, environment: Mapping[str, str]) -> Path:
 
 def _named_workspace(named: Path, environment: Mapping[str, str]) -> Path:
     folder = existing_folder(named)
-    if listing.is_marked(folder) or (around := workspace_of_tree(folder, environment)) is None:
+    if layout.is_marked(folder) or (around := workspace_of_tree(folder, environment)) is None:
         return _require_workspace(named)
     if not folder.is_relative_to(around):
         return around
     raise WorkspaceProblem(
         "no-workspace",
         f"{named} is in the workspace {around}",
-        f"To use that: mdmem -C {wording.shell_word(around)} status",
+        f"To use that: mdmem -C {errors.shell_word(around)} status",
     )
 
 
 def _to_create(named: str | Path) -> str:
-    return f"To create a workspace there: {wording.verb('init')} {wording.shell_word(named)}"
+    return f"To create a workspace there: {errors.verb('init')} {errors.shell_word(named)}"
 
 
 def existing_folder(named: str | Path) -> Path:
@@ -420,7 +420,7 @@ def no_workspace(named: str | None = None) -> WorkspaceProblem:
     return WorkspaceProblem(
         "no-workspace",
         "no workspace in this folder or above",
-        f"To create one: {wording.verb('init')}; to use another: {wording.field('workspace')}",
+        f"To create one: {errors.verb('init')}; to use another: {errors.field('workspace')}",
     )
 
 
@@ -465,7 +465,7 @@ def workspaces_meant_by(folders: Iterable[Path], environment: Mapping[str, str])
     """
     for folder in folders:
         for tree in _trees(folder):
-            yield from filter(listing.is_marked, tree)
+            yield from filter(layout.is_marked, tree)
             if found := _project_workspace(tree, environment):
                 yield _require_workspace(found)
     if own := config.own_workspace(environment):
@@ -478,7 +478,7 @@ def workspace_of_tree(folder: Path, environment: Mapping[str, str]) -> Path | No
     Raises WorkspaceProblem (as `workspaces_meant_by`).
     """
     tree = next(_trees(folder))
-    marked = filter(listing.is_marked, tree if os.path.lexists(tree[-1] / ".git") else [folder])
+    marked = filter(layout.is_marked, tree if os.path.lexists(tree[-1] / ".git") else [folder])
     found = next(marked, None) or _project_workspace(tree, environment)
     return found and _require_workspace(found)
 
@@ -486,7 +486,7 @@ def workspace_of_tree(folder: Path, environment: Mapping[str, str]) -> Path | No
 def hidden_workspaces(workspace: Workspace) -> tuple[Path, ...]:
     """The workspaces that its folder would have without it, in its work tree or as a project."""
     tree = next(_trees(workspace.root))
-    others = (*filter(listing.is_marked, tree[1:]), _project_workspace(tree, workspace.environment))
+    others = (*filter(layout.is_marked, tree[1:]), _project_workspace(tree, workspace.environment))
     return tuple(filter(None, others))
 
 
@@ -548,7 +548,7 @@ def session_folders(workspace: Workspace) -> tuple[Path, ...]:
 
 def _require_workspace(named: Path) -> Path:
     folder = existing_folder(named)
-    if not listing.is_marked(folder):
+    if not layout.is_marked(folder):
         raise removed_memory(folder) or WorkspaceProblem(
             "no-workspace",
             f"{named} is not a workspace: it has neither MEMORY.md nor mdmem.toml",
@@ -720,7 +720,7 @@ def used_workspaces(folder: Path, environment: Mapping[str, str]) -> tuple[Path,
     repository = repo.discover(folder)
     prefixes = state.prefixes(_state_folder(repository, environment).parent)
     roots = (repository.root / prefix for prefix in prefixes)
-    return tuple(root for root in roots if listing.is_marked(root))
+    return tuple(root for root in roots if layout.is_marked(root))
 
 
 def workspaces_of(
@@ -739,7 +739,7 @@ def all_workspaces_of(
     """The workspaces of each folder, innermost first; without marks, its state or git tells."""
     views = {folder: _views(repository, folder) for folder in folders}
     is_root = {
-        view.folder: listing.is_marked(view.folder) or was_used(view, environment)
+        view.folder: layout.is_marked(view.folder) or was_used(view, environment)
         for around in views.values()
         for view in around
     }

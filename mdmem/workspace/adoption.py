@@ -17,8 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from mdmem.folder import config, files, layout, trust
-from mdmem.model.errors import MdmemError, StorageProblem, WorkspaceProblem
-from mdmem.model.wording import shell_word, verb
+from mdmem.model.errors import MdmemError, StorageProblem, WorkspaceProblem, shell_word, verb
 from mdmem.repo import Repository, discovery
 from mdmem.startup.records import asdict, dataclass
 from mdmem.workspace import state

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeAlias
 from mdmem.editors import EditResult
 from mdmem.folder import layout
 from mdmem.model import CommitId, FactId, FileKind, FilePath
-from mdmem.model.errors import PathProblem, SectionProblem
-from mdmem.model.wording import field, shell_word, verb
+from mdmem.model.errors import PathProblem, SectionProblem, field, shell_word, verb
 from mdmem.model.writes import WriteOptions
 from mdmem.startup.records import dataclass
 from mdmem.text.document import Document

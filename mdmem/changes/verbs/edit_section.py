@@ -7,8 +7,7 @@ from mdmem.editors import section
 from mdmem.folder import files, layout
 from mdmem.lookup import lookup
 from mdmem.model import FilePath
-from mdmem.model.errors import PathProblem, SectionProblem
-from mdmem.model.wording import field, shell_word
+from mdmem.model.errors import PathProblem, SectionProblem, field, shell_word
 from mdmem.model.writes import Action, EditSection, Remember
 from mdmem.startup.records import replace
 from mdmem.text.document import Document, parse

@@ -16,8 +16,7 @@ from mdmem.past.notes import QuotingNote, parse_notes
 from mdmem.repo import git_files
 from mdmem.startup.records import replace
 from mdmem.text.document import Document
-from mdmem.text.entries import entries
-from mdmem.text.facts import Item, parse_item
+from mdmem.text.facts import Item, entries, parse_item
 from mdmem.workspace import Workspace
 
 _MOST_COMMITS = 16

@@ -7,8 +7,8 @@ from mdmem.changes.verbs.edit_section import require_create
 from mdmem.editors import facts as fact_editor
 from mdmem.lookup import dates, lookup
 from mdmem.model import FactId, FileKind, FilePath
+from mdmem.model.errors import verb
 from mdmem.model.rules import is_iso_day
-from mdmem.model.wording import verb
 from mdmem.model.writes import Remember
 from mdmem.past.messages import CommitNote
 from mdmem.startup.records import replace

@@ -10,15 +10,13 @@ from mdmem.folder import layout
 from mdmem.lookup import lookup
 from mdmem.lookup.lookup import FactLocation
 from mdmem.model import FactId, FileKind, FilePath
-from mdmem.model.errors import FactProblem, PathProblem
-from mdmem.model.wording import field, shell_word, verb
+from mdmem.model.errors import FactProblem, PathProblem, field, shell_word, verb
 from mdmem.model.writes import Forget, Log
 from mdmem.past.messages import section_name
 from mdmem.past.notes import parse_message
 from mdmem.repo import first_parent
 from mdmem.startup.records import replace
-from mdmem.text.addresses import join_path
-from mdmem.text.document import Document, parse
+from mdmem.text.document import Document, join_path, parse
 from mdmem.text.fact_names import items_matching, names_any
 from mdmem.text.facts import Item, items
 from mdmem.workspace import Workspace

@@ -13,7 +13,7 @@ from pathlib import Path
 from mdmem.folder import config
 from mdmem.index.session_messages import purged_texts
 from mdmem.lookup import dates
-from mdmem.model.errors import TranscriptProblem, UsageProblem
+from mdmem.model.errors import TranscriptProblem, UsageProblem, field, number_of
 from mdmem.model.sessions import (
     ClientFolder,
     Message,
@@ -23,7 +23,6 @@ from mdmem.model.sessions import (
     ShownMessage,
     ShowSessions,
 )
-from mdmem.model.wording import field, number_of
 from mdmem.nights.digest import known_sessions
 from mdmem.nights.digest.known_sessions import KnownSessions, SessionName
 from mdmem.sessions.clients import CLIENT_NAMES

@@ -11,8 +11,7 @@ from mdmem.editors.sameness import StatementIndex
 from mdmem.folder import config, layout, trust
 from mdmem.folder.trust import TextOrigin
 from mdmem.model import CommitId, FactId, FileKind, FilePath, Op, Source
-from mdmem.model.ranges import EVERY_NUMBER, LAST_NUMBER, union
-from mdmem.model.trail import Occurrence, TrailCommit
+from mdmem.model.trail import EVERY_NUMBER, LAST_NUMBER, Occurrence, TrailCommit, union
 from mdmem.past.messages import ParsedNote
 from mdmem.past.notes import parse_message
 from mdmem.past.table import Trail

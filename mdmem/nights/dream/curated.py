@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from datetime import date, datetime
 
 from mdmem.folder import files, layout
-from mdmem.folder.listing import ListedFile
+from mdmem.folder.layout import ListedFile
 from mdmem.model import Fact, FactId, FileKind, FilePath, SectionPath, Source
 from mdmem.model.errors import PathProblem
 from mdmem.model.trail import Occurrence
@@ -17,8 +17,7 @@ from mdmem.past.notes import parse_message
 from mdmem.past.table import Trail
 from mdmem.startup.records import dataclass
 from mdmem.text.document import Document, parse_bytes
-from mdmem.text.entries import entries
-from mdmem.text.facts import ids_of, items, normalise, split_key
+from mdmem.text.facts import entries, ids_of, items, normalise, split_key
 from mdmem.text.languages import SAME_KEYS
 from mdmem.workspace import Workspace
 

@@ -8,7 +8,7 @@ from datetime import date, timedelta
 from mdmem.changes import apply, revert
 from mdmem.changes.commit_notes import complete_options
 from mdmem.changes.recover import Transaction, lock_workspace, recover
-from mdmem.folder.listing import ListedFile
+from mdmem.folder.layout import ListedFile
 from mdmem.llm import endpoints
 from mdmem.lookup import dates
 from mdmem.model import CommitId, FactId, FilePath
@@ -22,6 +22,7 @@ from mdmem.model.errors import (
     SectionProblem,
     TextProblem,
     UsageProblem,
+    field,
 )
 from mdmem.model.pipelines import (
     DONE,
@@ -40,7 +41,6 @@ from mdmem.model.pipelines import (
 )
 from mdmem.model.proposals import Propose
 from mdmem.model.rules import is_iso_day, parse_day
-from mdmem.model.wording import field
 from mdmem.model.writes import WriteResult
 from mdmem.nights.dream import cases, due, policy, writing
 from mdmem.nights.dream.candidates import (

@@ -34,7 +34,7 @@ from mdmem.nights.dream.curated import CuratedFact, CuratedMemory, canonical_att
 from mdmem.nights.dream.policy import Suggestion, leave
 from mdmem.nights.dream.wording import plain_form
 from mdmem.startup.records import dataclass, field, replace
-from mdmem.text.addresses import join_path
+from mdmem.text.document import join_path
 from mdmem.text.facts import fact_id, normalise
 from mdmem.workspace import Say, Workspace
 

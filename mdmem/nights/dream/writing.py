@@ -25,7 +25,7 @@ from mdmem.proposals.parts import Part
 from mdmem.repo.branch_commits import CommitFiles
 from mdmem.review import deciding
 from mdmem.startup.records import dataclass, replace
-from mdmem.text.addresses import join_path
+from mdmem.text.document import join_path
 from mdmem.text.facts import normalise_key, parse_item, shortened
 from mdmem.text.languages import attribute_named
 from mdmem.workspace import Workspace

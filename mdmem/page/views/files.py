@@ -6,9 +6,8 @@ from typing import Any
 
 from mdmem.folder import layout
 from mdmem.model import FileKind, FilePath, SectionPath
-from mdmem.model.errors import PathProblem
+from mdmem.model.errors import PathProblem, plain
 from mdmem.model.reads import FileRow, ListFiles, Outline
-from mdmem.model.wording import plain
 from mdmem.page.pages import Page, Query, Reader, kept, number_in
 from mdmem.show.values import to_json
 from mdmem.startup.records import dataclass

@@ -29,10 +29,15 @@ from mdmem.past.differences import DiffKind, word_difference
 from mdmem.show.values import to_json
 from mdmem.startup import late
 from mdmem.startup.records import dataclass, replace
-from mdmem.text.addresses import join_path
-from mdmem.text.document import common_ends, parse_bytes, split_lines
-from mdmem.text.entries import entries, shown_text
-from mdmem.text.facts import key_and_value, normalise_key, shortened, split_until
+from mdmem.text.document import common_ends, join_path, parse_bytes, split_lines
+from mdmem.text.facts import (
+    entries,
+    key_and_value,
+    normalise_key,
+    shortened,
+    shown_text,
+    split_until,
+)
 
 _MOST_ROWS = 100
 """Maximum number of lines, so that a page has up to 2,000 elements with labels and versions."""

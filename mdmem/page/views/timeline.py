@@ -8,9 +8,8 @@ from itertools import groupby
 from typing import Any
 
 from mdmem.model.errors import HistoryProblem, PathProblem, UsageProblem
-from mdmem.model.history import CURATED, LOGS, ChangeList, FactChange, ShowChanges
+from mdmem.model.history import CURATED, LOGS, ChangeList, FactChange, ShowChanges, ShowTrends
 from mdmem.model.rules import is_iso_day
-from mdmem.model.trends import ShowTrends
 from mdmem.page import charts
 from mdmem.page.links import COMMIT
 from mdmem.page.pages import (
@@ -27,8 +26,7 @@ from mdmem.page.pages import (
 from mdmem.page.views.today import BARS, MOST_COUNTED, changes_of_both, changes_of_day
 from mdmem.startup.records import dataclass, replace
 from mdmem.text.document import parse
-from mdmem.text.entries import entries, shown_text
-from mdmem.text.facts import shortened
+from mdmem.text.facts import entries, shortened, shown_text
 
 _DAYS, _ROWS = 7, 14
 """Maximum number of days on a page, and of rows of a day."""

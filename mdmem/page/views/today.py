@@ -8,11 +8,10 @@ from typing import Any
 
 from mdmem import secrets
 from mdmem.model import FileKind, Status
-from mdmem.model.history import CURATED, LOGS, ChangeList, ShowChanges
+from mdmem.model.errors import plain
+from mdmem.model.history import CURATED, LOGS, ChangeList, ShowChanges, ShowTrends
 from mdmem.model.proposals import PartView, ProposalView
 from mdmem.model.searches import ConflictView, FactList, Hit, ListFacts
-from mdmem.model.trends import ShowTrends
-from mdmem.model.wording import plain
 from mdmem.page import charts
 from mdmem.page.pages import Page, Query, Reader, change_row, kept
 from mdmem.show.maintenance import is_sound

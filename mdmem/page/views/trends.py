@@ -10,9 +10,9 @@ from markupsafe import Markup
 
 from mdmem.folder import files
 from mdmem.health.stats import SearchFigures, Week
+from mdmem.model.errors import number_of
+from mdmem.model.history import FactDay, FactTrends, ShowTrends
 from mdmem.model.reads import ShowFigures
-from mdmem.model.trends import FactDay, FactTrends, ShowTrends
-from mdmem.model.wording import number_of
 from mdmem.page import charts
 from mdmem.page.charts import Series, short_day
 from mdmem.page.pages import Page, Query, Reader, kept
