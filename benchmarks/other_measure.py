@@ -26,7 +26,7 @@ from pathlib import Path
 from conversations import build_index, read_files
 
 from mdmem.folder.config import LANGUAGES
-from mdmem.index.entry_words import heading_words, words_of_text
+from mdmem.index.indexed import heading_words, words_of_text
 from mdmem.index.indexer import SearchIndex
 from mdmem.index.query import Filter, IndexQuery
 from mdmem.model import FilePath

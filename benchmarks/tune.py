@@ -24,7 +24,7 @@ from pathlib import Path
 from types import ModuleType
 
 from mdmem.folder.layout import kind_of
-from mdmem.index import entry_words, ranking, schema
+from mdmem.index import indexed, ranking, schema
 from mdmem.index.indexer import FileEntries, SearchIndex
 from mdmem.index.query import Filter, IndexQuery
 from mdmem.index.snapshot import EMPTY_SNAPSHOT
@@ -226,7 +226,7 @@ def _categories(bench: Bench, rows: Rows) -> None:
 
 def _forget_stems() -> None:
     """Empty every cache that holds stems."""
-    for module in (english, terms, entry_words, schema):
+    for module in (english, terms, indexed, schema):
         for value in list(vars(module).values()):
             if (
                 hasattr(value, "cache_clear")

@@ -21,9 +21,9 @@ from conversations import build_index, index_conversations, read_files, read_que
 from other_measure import DEPTH, FIRST, TODAY, Question, read_set
 
 from mdmem.folder.config import Settings
-from mdmem.index.blend import Likeness, may_be_asked
 from mdmem.index.indexer import SearchIndex
 from mdmem.index.query import Filter, IndexQuery
+from mdmem.index.ranking import Likeness, may_be_asked
 from mdmem.vectors.questions import ComparedRows, compare
 from mdmem.vectors.source import VectorSource, embedding_model, open_source
 from mdmem.vectors.store import EmbeddedText, VectorStore, opened_store

@@ -1,6 +1,6 @@
 """Likeness and word scores in one order."""
 
-from mdmem.index.blend import Likeness, places
+from mdmem.index.ranking import Likeness, places
 
 
 def test_an_entry_that_is_not_like_the_question_counts_as_measured():

@@ -1,7 +1,7 @@
 from replays import LOG, MEMORY, TOPIC, ReplayedMemory, commit_id, fact, memory, message
 
 from mdmem.model import FactId, Op, Source, Status
-from mdmem.past.chains import fact_chain
+from mdmem.past.file_changes import fact_chain
 
 
 def links(replayed: ReplayedMemory, words: str) -> list[tuple[str, int, int | None, Status]]:

@@ -6,8 +6,7 @@ from generated_markdown import bodies, documents, sections_of
 from hypothesis import assume, given, reject
 from hypothesis import strategies as st
 
-from mdmem.editors.outline import create, delete, heading, rename
-from mdmem.editors.section import edit
+from mdmem.editors.section import create, delete, edit, heading, rename
 from mdmem.model import Op
 from mdmem.model.errors import MdmemError, SectionProblem, TextProblem
 from mdmem.model.writes import Action, EditSection

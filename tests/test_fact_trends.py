@@ -22,7 +22,7 @@ from mdmem.model.searches import ListFacts
 from mdmem.model.trail import TrailCommit
 from mdmem.model.writes import Contradict, Forget, Log, Remember, WriteOptions
 from mdmem.past import fresh_trail
-from mdmem.past.figures import half_life, survival
+from mdmem.past.lifetimes import half_life, survival
 from mdmem.past.table import Trail
 
 STATED = WriteOptions(source=Source.USER_STATED)

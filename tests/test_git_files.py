@@ -15,7 +15,7 @@ from workspaces import Desk, desk
 from mdmem import repo
 from mdmem.model import CommitId, FilePath
 from mdmem.model.errors import MdmemError
-from mdmem.repo import Repository, branch_commits, git_files, git_settings
+from mdmem.repo import Repository, branch_commits, git_files
 from mdmem.repo.worktree import PathState
 
 HERE = FilePath("MEMORY.md")
@@ -616,7 +616,7 @@ class TestObjects:
 
 
 def names_a_person(at: Desk) -> bool:
-    settings = git_settings.read_settings(str(at.root / ".git"))
+    settings = git_files.read_settings(str(at.root / ".git"))
     return settings is not None and None not in (
         settings.person("AUTHOR"),
         settings.person("COMMITTER"),
@@ -649,7 +649,7 @@ class TestSettings:
     )
     def test_which_are_read_without_git(self, at: Desk, text: str, is_plain: bool):
         (at.world.home / ".gitconfig").write_text(text)
-        assert (git_settings.read_settings(str(at.root / ".git")) is not None) == is_plain
+        assert (git_files.read_settings(str(at.root / ".git")) is not None) == is_plain
 
     @pytest.mark.parametrize(
         ("written", "value"),
@@ -667,7 +667,7 @@ class TestSettings:
     )
     def test_their_values_are_those_of_git(self, at: Desk, written: str, value: str):
         (at.world.home / ".gitconfig").write_text(f"[mdmem]\n\ttest = {written}\n")
-        values = git_settings.read_settings(str(at.root / ".git"))
+        values = git_files.read_settings(str(at.root / ".git"))
         assert values is not None
         assert values.values[b"mdmem", b"test"] == value.encode()
         assert at.git("config", "mdmem.test") == f"{value}\n"
@@ -675,7 +675,7 @@ class TestSettings:
     @pytest.mark.parametrize("written", ['a "b"', '"a" b', '"a'])
     def test_a_value_of_which_a_part_is_quoted_is_for_git(self, at: Desk, written: str):
         (at.world.home / ".gitconfig").write_text(f"[mdmem]\n\ttest = {written}\n")
-        values = git_settings.read_settings(str(at.root / ".git"))
+        values = git_files.read_settings(str(at.root / ".git"))
         assert values is None or values.values[b"mdmem", b"test"] is None
 
     @pytest.mark.parametrize(
@@ -705,7 +705,7 @@ class TestSettings:
             monkeypatch.setenv(
                 "GIT_CONFIG_SYSTEM", str(at.world.home / system) if system == "its" else system
             )
-        values = git_settings.read_settings(str(at.root / ".git"))
+        values = git_files.read_settings(str(at.root / ".git"))
         assert (values is not None) == is_read
         if values:
             assert values.values.get((b"mdmem", b"test")) == expected
@@ -723,27 +723,27 @@ class TestSettings:
         )
         if is_read and not Path("/usr/bin/git").exists():
             pytest.skip("git is elsewhere here")
-        assert (git_settings.read_settings(str(at.root / ".git")) is not None) == is_read
+        assert (git_files.read_settings(str(at.root / ".git")) is not None) == is_read
 
     def test_the_environment_comes_first(self, at: Desk, monkeypatch: pytest.MonkeyPatch):
         monkeypatch.setenv("GIT_AUTHOR_NAME", "Bo")
-        values = git_settings.read_settings(str(at.root / ".git"))
+        values = git_files.read_settings(str(at.root / ".git"))
         assert values is not None
         assert (values.person("AUTHOR"), values.person("COMMITTER")) == (
             b"Bo <ada@example.org>",
             f"{NAME} <ada@example.org>".encode(),
         )
         monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(at.world.home / "none"))
-        assert git_settings.read_settings(str(at.root / ".git")) is not None
+        assert git_files.read_settings(str(at.root / ".git")) is not None
         monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "maybe")
-        assert git_settings.read_settings(str(at.root / ".git")) is None
+        assert git_files.read_settings(str(at.root / ".git")) is None
 
 
 class TestPeople:
     @pytest.mark.parametrize("name", ["Ada", "Ada Ä. Example", "a.b", "x y"])
     def test_as_git_writes_them(self, at: Desk, name: str):
         at.git("config", "user.name", name)
-        values = git_settings.read_settings(str(at.root / ".git"))
+        values = git_files.read_settings(str(at.root / ".git"))
         expected = at.git("var", "GIT_AUTHOR_IDENT").rsplit(" ", 2)[0]
         assert values is not None
         assert (values.person("AUTHOR") or b"").decode() == expected
@@ -751,7 +751,7 @@ class TestPeople:
     @pytest.mark.parametrize("name", ["Ada.", ".Ada", "A<da", "", "'Ada'", "A\\da"])
     def test_out_of_whose_names_git_takes_signs(self, at: Desk, name: str):
         at.git("config", "user.name", name)
-        values = git_settings.read_settings(str(at.root / ".git"))
+        values = git_files.read_settings(str(at.root / ".git"))
         assert values is None or values.person("AUTHOR") is None
 
     @pytest.mark.parametrize(
@@ -856,7 +856,7 @@ class TestPeople:
         monkeypatch.setenv("EMAIL", "ada@example.org")
         assert names_a_person(at)
         assert without_shortcuts(at).identity_known()
-        values = git_settings.read_settings(str(at.root / ".git"))
+        values = git_files.read_settings(str(at.root / ".git"))
         at.world.environment["EMAIL"] = "ada@example.org"
         expected = at.git("var", "GIT_AUTHOR_IDENT")
         assert values is not None

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from mdmem.repo import git_files, git_settings
+from mdmem.repo import git_files
 
 BLOB, TREE = "ab" * 20, "cd" * 20
 CHECKSUM = b"\xee" * 20
@@ -188,19 +188,19 @@ class TestAttributes:
 
 @pytest.mark.parametrize("value", [b"", b"false", b"no", b"off", b"0", b"False", b"NO"])
 def test_a_setting_that_is_off(value: bytes) -> None:
-    assert git_settings.is_off(value)
+    assert git_files.is_off(value)
 
 
 @pytest.mark.parametrize("value", [None, b"true", b"yes", b"on", b"1", b"2"])
 def test_a_setting_that_is_on(value: bytes | None) -> None:
-    assert not git_settings.is_off(value)
+    assert not git_files.is_off(value)
 
 
 @pytest.mark.parametrize("name", [b"Xavier", b"DeuX", b"MaXX", b"O'Hara", b"A. B"])
 def test_a_name_that_git_writes_as_it_is(monkeypatch: pytest.MonkeyPatch, name: bytes) -> None:
     for part in ("NAME", "EMAIL"):
         monkeypatch.delenv(f"GIT_AUTHOR_{part}", raising=False)
-    settings = git_settings.GitSettings(
+    settings = git_files.GitSettings(
         {(b"user", b"name"): name, (b"user", b"email"): b"x@example.org"}
     )
     assert settings.person("AUTHOR") == name + b" <x@example.org>"

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from mdmem.model.trail import Fate
 from mdmem.past import fresh_trail
-from mdmem.past.chains import joined_by_moves
+from mdmem.past.file_changes import joined_by_moves
 from mdmem.past.table import Trail
 from mdmem.text.facts import parse_text
 from mdmem.workspace import open_at

@@ -15,7 +15,7 @@ from workspaces import Desk, desk
 
 from mdmem.model.errors import RepositoryProblem
 from mdmem.model.writes import Log
-from mdmem.repo import locks
+from mdmem.repo import commits
 
 HOUR = 3600
 NAMES = ["index.lock", "HEAD.lock", "refs/heads/main.lock", "packed-refs.lock"]
@@ -92,60 +92,60 @@ def as_process(folder: Path, name: str, status: str) -> Path:
 @pytest.fixture
 def ahead(monkeypatch: pytest.MonkeyPatch) -> float:
     """The age of a lock that is newer than every process, and old enough all the same."""
-    monkeypatch.setattr(locks, "_MIN_AGE_SECONDS", -HOUR)
+    monkeypatch.setattr(commits, "_MIN_AGE_SECONDS", -HOUR)
     return -60
 
 
 class TestIsStale:
     @pytest.mark.parametrize(("age", "dead"), [(HOUR, True), (4, True), (0, False), (-HOUR, False)])
     def test_age(self, repository: Path, age: float, dead: bool):
-        assert locks.is_stale(lock_in(repository, age=age), folders(repository)) is dead
+        assert commits.is_stale(lock_in(repository, age=age), folders(repository)) is dead
 
     def test_held_open_by_another_name(self, repository: Path, tmp_path: Path, start: Start):
         lock = lock_in(repository)
         (tmp_path / "linked").symlink_to(repository)
         program = "import sys; file = open(sys.argv[1]); print(1, flush=True); sys.stdin.read()"
         start(repository, sys.executable, "-c", program, lock)
-        assert not locks.is_stale(tmp_path / "linked" / ".git" / lock.name, folders(repository))
+        assert not commits.is_stale(tmp_path / "linked" / ".git" / lock.name, folders(repository))
 
     @pytest.mark.parametrize("name", NAMES)
     def test_each_lock(self, repository: Path, name: str):
-        assert locks.is_stale(lock_in(repository, name), folders(repository))
+        assert commits.is_stale(lock_in(repository, name), folders(repository))
 
     def test_held_open(self, repository: Path, start: Start):
         lock = lock_in(repository)
         program = "import sys; file = open(sys.argv[1]); print(1, flush=True); sys.stdin.read()"
         process = start(repository, sys.executable, "-c", program, lock)
-        assert not locks.is_stale(lock, folders(repository))
+        assert not commits.is_stale(lock, folders(repository))
         process.communicate()
-        assert locks.is_stale(lock, folders(repository))
+        assert commits.is_stale(lock, folders(repository))
 
     def test_a_git_that_started_after_it(self, repository: Path, start: Start):
         git(start, repository)
-        assert locks.is_stale(lock_in(repository), folders(repository))
+        assert commits.is_stale(lock_in(repository), folders(repository))
 
     def test_nobody_at_work(self, repository: Path, ahead: float):
-        assert locks.is_stale(lock_in(repository, age=ahead), folders(repository))
+        assert commits.is_stale(lock_in(repository, age=ahead), folders(repository))
 
     def test_a_git_that_started_before_it(self, repository: Path, start: Start, ahead: float):
         git(start, repository)
-        assert not locks.is_stale(lock_in(repository, age=ahead), folders(repository))
+        assert not commits.is_stale(lock_in(repository, age=ahead), folders(repository))
 
     def test_a_git_below(self, repository: Path, start: Start, ahead: float):
         git(start, repository / ".git" / "refs")
-        assert not locks.is_stale(lock_in(repository, age=ahead), folders(repository))
+        assert not commits.is_stale(lock_in(repository, age=ahead), folders(repository))
 
     def test_a_git_that_names_it(
         self, repository: Path, tmp_path: Path, start: Start, ahead: float
     ):
         git(start, tmp_path, f"--git-dir={repository / '.git'}")
-        assert not locks.is_stale(lock_in(repository, age=ahead), folders(repository))
+        assert not commits.is_stale(lock_in(repository, age=ahead), folders(repository))
 
     def test_a_git_whose_environment_names_it(
         self, repository: Path, tmp_path: Path, start: Start, ahead: float
     ):
         git(start, tmp_path, GIT_DIR=str(repository / ".git"))
-        assert not locks.is_stale(lock_in(repository, age=ahead), folders(repository))
+        assert not commits.is_stale(lock_in(repository, age=ahead), folders(repository))
 
     @pytest.mark.parametrize(
         ("options", "environment"),
@@ -171,13 +171,13 @@ class TestIsStale:
         (elsewhere / "linked").symlink_to(repository)
         lock = lock_in(repository, age=ahead)
         git(start, elsewhere)
-        assert locks.is_stale(lock, folders(repository))
+        assert commits.is_stale(lock, folders(repository))
         git(start, elsewhere, *options, **environment)
-        assert not locks.is_stale(lock, folders(repository))
+        assert not commits.is_stale(lock, folders(repository))
 
     def test_another_program(self, repository: Path, start: Start, ahead: float):
         start(repository, "cat", says=b"x\n")
-        assert locks.is_stale(lock_in(repository, age=ahead), folders(repository))
+        assert commits.is_stale(lock_in(repository, age=ahead), folders(repository))
 
     def test_a_git_in_another_repository(
         self, world: World, repository: Path, start: Start, ahead: float
@@ -185,7 +185,7 @@ class TestIsStale:
         other_root = Path(f"{repository}-other")
         world.git(repository.parent, "init", "-q", other_root)
         git(start, other_root)
-        assert locks.is_stale(lock_in(repository, age=ahead), folders(repository))
+        assert commits.is_stale(lock_in(repository, age=ahead), folders(repository))
 
     def test_work_trees_share_the_locks_of_branches(
         self, world: World, repository: Path, tmp_path: Path, start: Start, ahead: float
@@ -195,10 +195,10 @@ class TestIsStale:
         world.git(repository, "worktree", "add", "-q", linked)
         lock = lock_in(repository, "packed-refs.lock", ahead)
         seen_from_linked = linked, repository / ".git" / "worktrees" / "linked", repository / ".git"
-        assert locks.is_stale(lock, folders(repository))
-        assert locks.is_stale(lock, seen_from_linked)
+        assert commits.is_stale(lock, folders(repository))
+        assert commits.is_stale(lock, seen_from_linked)
         git(start, linked)
-        assert not locks.is_stale(lock, folders(repository))
+        assert not commits.is_stale(lock, folders(repository))
 
     def test_a_linked_work_tree_with_an_odd_name(
         self, world: World, repository: Path, tmp_path: Path, start: Start, ahead: float
@@ -210,7 +210,7 @@ class TestIsStale:
         own = next((repository / ".git" / "worktrees").iterdir())
         (own / "gitdir").write_bytes(b"../../../../linked \xff/.git\n")
         git(start, linked)
-        assert not locks.is_stale(
+        assert not commits.is_stale(
             lock_in(repository, "packed-refs.lock", ahead), folders(repository)
         )
 
@@ -222,17 +222,19 @@ class TestIsStale:
         world.git(repository, "worktree", "add", "-q", linked)
         git(start, repository)
         seen_from_linked = linked, repository / ".git" / "worktrees" / "linked", repository / ".git"
-        assert not locks.is_stale(lock_in(repository, "packed-refs.lock", ahead), seen_from_linked)
+        assert not commits.is_stale(
+            lock_in(repository, "packed-refs.lock", ahead), seen_from_linked
+        )
 
     @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a file away")
     def test_another_users(self, repository: Path):
         lock = lock_in(repository)
         os.chown(lock, 65534, -1)
-        assert not locks.is_stale(lock, folders(repository))
+        assert not commits.is_stale(lock, folders(repository))
 
     def test_without_proc(self, repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-        monkeypatch.setattr(locks, "_PROCESSES", tmp_path / "proc")
-        assert not locks.is_stale(lock_in(repository), folders(repository))
+        monkeypatch.setattr(commits, "_PROCESSES", tmp_path / "proc")
+        assert not commits.is_stale(lock_in(repository), folders(repository))
 
     @pytest.mark.parametrize(
         ("later", "dead"), [(-10, False), (0.5, False), (1, False), (1.5, True)]
@@ -248,49 +250,49 @@ class TestIsStale:
         """They may be a second behind the time stamp."""
         lock = lock_in(repository)
         os.utime(lock, (1_000_000, 1_000_000))
-        monkeypatch.setattr(locks, "_PROCESSES", tmp_path)
+        monkeypatch.setattr(commits, "_PROCESSES", tmp_path)
         ticks = int((1000 + later) * os.sysconf("SC_CLK_TCK"))
         process = as_process(tmp_path, "git", f"7 (git) {'0 ' * 19}{ticks} 0")
         (process / "cwd").symlink_to(repository)
         for name in ("cmdline", "environ"):
             (process / name).write_text("")
         (tmp_path / "stat").write_text("cpu 1\nbtime 999000\n")
-        assert locks.is_stale(lock, folders(repository)) is dead
+        assert commits.is_stale(lock, folders(repository)) is dead
 
     def test_a_process_of_a_name_that_is_no_text(
         self, repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ):
         """And one that ends meanwhile: it has neither files open nor a name any more."""
-        monkeypatch.setattr(locks, "_PROCESSES", tmp_path)
+        monkeypatch.setattr(commits, "_PROCESSES", tmp_path)
         as_process(tmp_path, "caf\udce9", "")
         (tmp_path / "8").mkdir()
-        assert locks.is_stale(lock_in(repository), folders(repository))
+        assert commits.is_stale(lock_in(repository), folders(repository))
 
     def test_a_process_of_which_nothing_can_be_read(
         self, repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ):
         """It may be a git."""
-        monkeypatch.setattr(locks, "_PROCESSES", tmp_path)
+        monkeypatch.setattr(commits, "_PROCESSES", tmp_path)
         as_process(tmp_path, "another", "")
         (tmp_path / "8" / "comm").mkdir(parents=True)
-        assert not locks.is_stale(lock_in(repository), folders(repository))
+        assert not commits.is_stale(lock_in(repository), folders(repository))
 
     def test_gone(self, repository: Path):
-        assert not locks.is_stale(repository / ".git" / "index.lock", folders(repository))
+        assert not commits.is_stale(repository / ".git" / "index.lock", folders(repository))
 
 
 def test_who_holds_a_lock(repository: Path, tmp_path: Path, start: Start):
     lock = lock_in(repository)
-    assert locks.holder(lock) is None
+    assert commits.holder(lock) is None
     program = "import sys; file = open(sys.argv[1]); print(1, flush=True); sys.stdin.read()"
     first = start(repository, sys.executable, "-c", program, lock)
     start(repository, sys.executable, "-c", program, lock)
     with lock.open():
-        holder = locks.holder(lock)
+        holder = commits.holder(lock)
     assert holder
     assert holder.process == first.pid
     assert 0 <= holder.seconds < HOUR
-    assert locks.holder(tmp_path / "none") is None
+    assert commits.holder(tmp_path / "none") is None
 
 
 @pytest.mark.parametrize(
@@ -308,7 +310,7 @@ def test_who_holds_a_lock(repository: Path, tmp_path: Path, start: Start):
     ],
 )
 def test_the_lock_that_git_names(words: str, path: str | None):
-    assert locks.lock_named_in(words) == (Path(path) if path else None)
+    assert commits.lock_named_in(words) == (Path(path) if path else None)
 
 
 class TestWrites:
@@ -337,7 +339,7 @@ class TestWrites:
             path.unlink()
             return True
 
-        monkeypatch.setattr(locks, "is_stale", removed)
+        monkeypatch.setattr(commits, "is_stale", removed)
         assert at.apply(Log("met Bo")).commit
         assert not lock.exists()
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mdmem.editors.merge3.section_matches import match_all_sections
+from mdmem.editors.merge3.versions import match_all_sections
 from mdmem.editors.sections import SectionParts
 from mdmem.text.document import parse
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from mdmem.editors.merge3.section_matches import match_all_sections
 from mdmem.editors.merge3.unit_matches import match_units
-from mdmem.editors.merge3.versions import Version
+from mdmem.editors.merge3.versions import Version, match_all_sections
 from mdmem.editors.sections import SectionParts
 from mdmem.text.document import parse
 

@@ -11,7 +11,7 @@ import pytest
 from conftest import World
 from workspaces import NOW, Desk, desk
 
-from mdmem.index import background, catching_up, changed_files, snapshot
+from mdmem.index import background, catching_up, pages, snapshot
 from mdmem.index.query import Filter
 from mdmem.index.snapshot import EMPTY_SNAPSHOT
 from mdmem.memory import Memory
@@ -27,7 +27,7 @@ class Killed(Exception):
 def at(world: World, repository: Path, monkeypatch: pytest.MonkeyPatch) -> Desk:
     monkeypatch.setenv("MDMEM_NOW", NOW)
     monkeypatch.setattr(snapshot, "_LONG_BYTES", 0)
-    monkeypatch.setattr(changed_files, "_PART_DOCUMENTS", 256)
+    monkeypatch.setattr(pages, "_PART_DOCUMENTS", 256)
     at = desk(world, repository)
     at.write(
         "memory/2026-03-04.md",

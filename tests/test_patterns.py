@@ -104,7 +104,7 @@ _MADE: dict[tuple[str, str], list[_Text]] = {
     ("llm/checks.py", "_items_of_cut"): [r'"facts"\s*:\s*\['],
     ("llm/grounding.py", "_addresses"): [rf"(?<![\w.@-]){_WORDS}(?!/?[\w@-]|\.\w)"],
     ("memory/authors.py", "name_author"): [r"(?m)^me[ \t]*=[ \t]*\["],
-    ("index/cues.py", "_date"): [],
+    ("index/ranking.py", "_date"): [],
     ("secrets.py", "_pattern_matches"): [rule.pattern for rule in secrets.RULES],
     ("text/scan.py", "_matches"): _scan_patterns(),
     ("text/scan.py", "_end"): [],

@@ -18,7 +18,7 @@ from workspaces import desk as make_desk
 
 from mdmem.editors.merge3.merging import merge3
 from mdmem.folder import budget, files
-from mdmem.index import pages, unindexed
+from mdmem.index import catching_up, pages
 from mdmem.memory import Memory
 from mdmem.model.errors import PathProblem
 from mdmem.model.searches import Search
@@ -70,7 +70,7 @@ def trap(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, short:
     if request.param == "document":
         monkeypatch.setattr(document, "_parse_file", endless(document._parse_file, str))
     else:
-        for module in (pages, unindexed, file_changes):
+        for module in (pages, catching_up, file_changes):
             parse = endless(entries, lambda page: page.text)
             monkeypatch.setattr(module, "entries", parse)
     return parsed

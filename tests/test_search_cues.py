@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mdmem.index.cues import (
+from mdmem.index.ranking import (
     AMOUNT_CUE,
     ASKS_CUE,
     LINK_CUE,
@@ -16,7 +16,7 @@ from mdmem.index.cues import (
     is_dialogue,
     question_cues,
 )
-from mdmem.index.cues import entry_cues as cues_of
+from mdmem.index.ranking import entry_cues as cues_of
 from mdmem.model import FilePath
 from mdmem.model.trail import Entry
 from mdmem.text.terms import folded, split_scripts

@@ -11,10 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mdmem.folder.layout import kind_of
-from mdmem.index.engine import BrokenIndex
 from mdmem.index.indexer import FileEntries, SearchIndex
 from mdmem.index.query import Filter, IndexQuery
-from mdmem.index.schema import Lifetime
+from mdmem.index.schema import BrokenIndex, Lifetime
 from mdmem.index.snapshot import (
     EMPTY_SNAPSHOT,
     INDEX_VERSION,

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from mdmem.index.indexed import as_label, fact_number, file_label, place_labels, statement_number
 from mdmem.index.indexer import FileEntries, SearchIndex
-from mdmem.index.labels import as_label, fact_number, file_label, place_labels, statement_number
 from mdmem.index.query import Filter
 from mdmem.index.snapshot import EMPTY_SNAPSHOT
 from mdmem.model import FileKind, FilePath, SectionPath

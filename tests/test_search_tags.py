@@ -1,8 +1,8 @@
 from datetime import date
 
 from mdmem.folder.layout import kind_of
+from mdmem.index.indexed import most_tagged
 from mdmem.index.indexer import FileEntries, SearchIndex
-from mdmem.index.labels import most_tagged
 from mdmem.index.query import Filter
 from mdmem.index.snapshot import EMPTY_SNAPSHOT
 from mdmem.model import FilePath

@@ -25,7 +25,7 @@ from mdmem import __version__
 from mdmem.folder import files
 from mdmem.folder.files import MESSAGES_LOCK
 from mdmem.index import session_messages
-from mdmem.index.messages import MESSAGES_NAME
+from mdmem.index.session_messages import MESSAGES_NAME
 from mdmem.index.snapshot import SEEN_NAME
 from mdmem.memory import Memory
 from mdmem.model.errors import StorageProblem, UsageProblem, WorkspaceProblem
@@ -414,7 +414,7 @@ class TestFaults:
             raise KeyboardInterrupt
 
         with monkeypatch.context() as patch:
-            patch.setattr("mdmem.index.messages.Seen", killed)
+            patch.setattr("mdmem.index.session_messages.Seen", killed)
             with pytest.raises(KeyboardInterrupt):
                 messages(at, "pump")
         if is_gone:
@@ -627,7 +627,7 @@ def test_a_search_of_memory_alone_loads_nothing_of_this(at: Desk):
     names = (
         "mdmem.sessions.clients",
         "mdmem.nights.digest",
-        "mdmem.index.messages",
+        "mdmem.index.session_messages",
         "mdmem.index.seen",
         "mdmem.past.session",
     )

@@ -2,7 +2,7 @@
 one place.
 """
 
-from mdmem.index.entry_words import OwnWords, Surroundings, words_of_text
+from mdmem.index.indexed import OwnWords, Surroundings, words_of_text
 from mdmem.index.ranking import LONGEST_PLACE
 
 LONG = "word " * 400

@@ -37,9 +37,8 @@ from trail_model import Model, random_step
 from mdmem import past
 from mdmem.model.errors import StorageProblem
 from mdmem.model.trail import Fate, MarkKind, TrailCommit
-from mdmem.past.ends import verify_trail
-from mdmem.past.schema import TRAIL_VERSION
-from mdmem.past.steps import Ending, Step
+from mdmem.past.rows import TRAIL_VERSION
+from mdmem.past.steps import Ending, Step, verify_trail
 from mdmem.past.storage import TRAIL_NAME, BrokenTrail
 from mdmem.past.table import Trail
 

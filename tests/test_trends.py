@@ -16,7 +16,7 @@ from conftest import World, examples
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mdmem.past.figures import LineCounter, half_life
+from mdmem.past.lifetimes import LineCounter, half_life
 
 NOW = "2026-03-05T10:00:00"
 DAY = 86_400

@@ -77,10 +77,9 @@ PLACES = {
     "health/sync_status.py": ["sync-news"],
     "workspace/sync_state.py": ["sync.json"],
     "sync/syncing.py": ["sync.again", "sync.purge"],
-    "vectors/fill.py": ["vectors/"],
+    "vectors/store.py": ["vectors/"],
     "vectors/questions.py": ["vectors/", "vectors-failures"],
     "vectors/source.py": ["vectors/"],
-    "vectors/store.py": ["vectors/"],
     "workspace/__init__.py": ["boundary"],
 }
 """The modules that read state, and what of it."""

@@ -20,7 +20,7 @@ from mdmem.model.writes import Purge
 from mdmem.secrets import find
 from mdmem.show.reads import status_text
 from mdmem.show.values import to_json
-from mdmem.vectors import fill
+from mdmem.vectors import store as fill
 from mdmem.vectors.store import FOLDER_NAME, ROWS_NAME, TABLE_NAME, opened_store
 
 TOKEN = "ghp_" + "a1B2c3D4e5F6" * 3

@@ -5,9 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from mdmem.model.trail import Occurrence
-from mdmem.past.ends import lineage_rows
-from mdmem.past.rows import parse_commit, parse_occurrence, parse_revert, parse_revision
-from mdmem.past.schema import SELECT_COMMITS, SELECT_OCCURRENCES, SELECT_REVERTS
+from mdmem.past.rows import (
+    SELECT_COMMITS,
+    SELECT_OCCURRENCES,
+    SELECT_REVERTS,
+    parse_commit,
+    parse_occurrence,
+    parse_revert,
+    parse_revision,
+)
+from mdmem.past.steps import lineage_rows
 from mdmem.past.storage import parse_rows
 from mdmem.past.table import Trail
 

@@ -13,9 +13,9 @@ from mdmem.model.errors import FactProblem, HistoryProblem, number_of, verb
 from mdmem.model.trail import Fate, Occurrence, TrailCommit
 from mdmem.model.writes import Revert
 from mdmem.past import fresh_trail
+from mdmem.past.copies import taken_back
 from mdmem.past.messages import CommitNote, ParsedNote
 from mdmem.past.notes import parse_message
-from mdmem.past.step_marks import taken_back
 from mdmem.past.table import Trail
 from mdmem.repo import first_parent
 from mdmem.repo.first_parent import ChangedFile, CommitChanges

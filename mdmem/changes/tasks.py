@@ -16,7 +16,7 @@ from datetime import date, datetime
 from mdmem.changes import repeats
 from mdmem.changes.apply import FindSimilar, apply_all
 from mdmem.changes.commit_notes import complete_options
-from mdmem.editors.outline import heading
+from mdmem.editors.section import heading
 from mdmem.folder import files, layout
 from mdmem.folder.layout import NEW_TASKS, TASKS_PATH
 from mdmem.lookup import lookup

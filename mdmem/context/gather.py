@@ -14,8 +14,8 @@ from mdmem.folder import files, layout
 from mdmem.folder.layout import TASKS_PATH
 from mdmem.index import gate
 from mdmem.index.catching_up import FreshIndex, PoolMember
-from mdmem.index.engine import BrokenIndex
 from mdmem.index.query import Filter, Lexicon
+from mdmem.index.schema import BrokenIndex
 from mdmem.model import FileKind, FilePath
 from mdmem.model.errors import PathProblem
 from mdmem.model.prompts import (

@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from datetime import date
 
 from mdmem.editors import EditResult
-from mdmem.editors.outline import heading, insert_blocks, open_block
-from mdmem.editors.section import append_to_section
+from mdmem.editors.section import append_to_section, heading, insert_blocks, open_block
 from mdmem.model import Op
 from mdmem.startup import late
 from mdmem.text.document import Document, Section, is_blank, parse

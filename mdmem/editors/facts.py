@@ -6,8 +6,7 @@ from collections.abc import Iterable, Sequence
 from datetime import date
 
 from mdmem.editors import EditResult, list_items
-from mdmem.editors.outline import create, same_outline
-from mdmem.editors.section import append_to_section
+from mdmem.editors.section import append_to_section, create, same_outline
 from mdmem.model import Fact, FactId, Op, Source, Supersession
 from mdmem.model.errors import FactProblem, SectionProblem, field
 from mdmem.model.rules import parse_day

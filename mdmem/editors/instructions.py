@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mdmem.editors import EditResult
-from mdmem.editors.outline import open_block
+from mdmem.editors.section import open_block
 from mdmem.model import Op
 from mdmem.model.errors import SectionProblem
 from mdmem.text.document import (

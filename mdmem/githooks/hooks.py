@@ -25,7 +25,7 @@ from mdmem.model.rules import parse_allowances
 from mdmem.startup.launch import launch
 from mdmem.workspace import open_at, used_workspaces
 
-_INDEX, _VECTORS = "mdmem.index.catching_up", "mdmem.vectors.fill"
+_INDEX, _VECTORS = "mdmem.index.catching_up", "mdmem.vectors.store"
 _MAX_DESCRIPTORS = 65_536
 _NICENESS = 10  # nice(2) of background work, which yields to a waiting person or agent
 

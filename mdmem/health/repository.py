@@ -17,7 +17,7 @@ from mdmem.merge import setup as merge_setup
 from mdmem.merge.setup import MergeSetup
 from mdmem.model import SETTINGS_NAME
 from mdmem.model.errors import RepositoryProblem, SyncProblem, WorkspaceProblem, verb
-from mdmem.repo import commit_seconds, locks
+from mdmem.repo import commit_seconds, commits
 from mdmem.repo.remotes import find_remote
 from mdmem.repo.runner import run
 from mdmem.startup import late
@@ -201,7 +201,7 @@ def check_locks(inspection: Inspection) -> Iterator[Finding]:
         yield Finding(check="locks", level=Level.OK, message="no stale git locks")
     for lock in sorted(inspection.workspace.state.glob("*lock")):
         if files.is_locked(lock):
-            holder = locks.holder(lock)
+            holder = commits.holder(lock)
             who = f"process {holder.process}, for {_age(holder.seconds)}" if holder else "a process"
             yield Finding(
                 check="locks",
@@ -217,7 +217,7 @@ def _check_git_lock(
         age = _age(time.time() - lock.stat().st_mtime)
     except FileNotFoundError:  # released meanwhile
         return
-    if not locks.is_stale(lock, folders):
+    if not commits.is_stale(lock, folders):
         yield Finding(
             check="locks",
             level=Level.WARNING,
@@ -241,7 +241,7 @@ def _check_git_lock(
 def _remove_lock(inspection: Inspection, lock: Path, folders: tuple[Path, ...]) -> bool:
     # returns False if it is no longer stale or another mdmem is running
     with inspection.locked():
-        stale = locks.is_stale(lock, folders)
+        stale = commits.is_stale(lock, folders)
         if stale:
             lock.unlink()
         return stale

@@ -13,12 +13,12 @@ from mdmem import events
 from mdmem.events import Outcome
 from mdmem.folder import files, journal
 from mdmem.health.inspection import DAY_SECONDS, Finding, Inspection, Level
-from mdmem.index.engine import BrokenIndex
 from mdmem.index.indexer import SearchIndex
 from mdmem.index.query import Filter
+from mdmem.index.schema import BrokenIndex
 from mdmem.index.snapshot import EMPTY_SNAPSHOT, INDEX_NAME
 from mdmem.model.errors import number_of, verb
-from mdmem.past.ends import verify_trail
+from mdmem.past.steps import verify_trail
 from mdmem.past.storage import BrokenTrail, discard
 from mdmem.repo.runner import TEMPORARIES
 from mdmem.startup import late

@@ -14,7 +14,7 @@ from typing import TypeVar
 
 from mdmem.events import Event, Outcome, Quality
 from mdmem.model.pipelines import StepFigures, StepRecord
-from mdmem.past.figures import monday, week_name
+from mdmem.past.lifetimes import monday, week_name
 from mdmem.startup.records import dataclass
 
 E = TypeVar("E", Event, StepRecord)

@@ -26,8 +26,8 @@ from itertools import pairwise
 
 from mdmem.events import Quality
 from mdmem.index import query, ranking
-from mdmem.index.cues import AMOUNT_WORDS, question_cues
 from mdmem.index.query import Lexicon
+from mdmem.index.ranking import AMOUNT_WORDS, question_cues
 from mdmem.model.searches import Hit
 from mdmem.model.trail import Entry
 from mdmem.startup import late

@@ -12,8 +12,10 @@ from typing import Any
 import tantivy
 
 from mdmem.folder import files
-from mdmem.index import labels, schema
-from mdmem.index.engine import (
+from mdmem.index import indexed, schema
+from mdmem.index.schema import (
+    IndexRow,
+    Lifetime,
     StoredIndex,
     add_documents,
     call_engine,
@@ -21,7 +23,6 @@ from mdmem.index.engine import (
     none_if_empty,
     prepared,
 )
-from mdmem.index.schema import IndexRow, Lifetime
 from mdmem.index.searcher import IndexSearcher
 from mdmem.index.snapshot import (
     INDEX_VERSION,
@@ -173,20 +174,20 @@ class SearchIndex(StoredIndex[Snapshot]):
             def new() -> Iterator[tantivy.Document]:
                 for number, file in enumerate(changed, 1):
                     touched.add(file.path)
-                    replaced(labels.file_label(file.path))
+                    replaced(indexed.file_label(file.path))
                     documents = self._fields(file)
                     spoken[file.path] = schema.main_language(documents, self._language)
                     yield from map(schema.as_document, documents)
                     if progress:
                         progress(number)
                 for commit, rows in past:
-                    replaced(labels.as_label("gone", commit))
+                    replaced(indexed.as_label("gone", commit))
                     yield from _past_documents(commit, rows, usual)
 
             for path in removed:
-                replaced(labels.file_label(path))
+                replaced(indexed.file_label(path))
             for commit in dropped:
-                replaced(labels.as_label("gone", commit))
+                replaced(indexed.as_label("gone", commit))
             documents = new()
             if part is not None:
                 add_documents(writer, islice(documents, part))

@@ -9,10 +9,9 @@ from typing import Any
 
 import tantivy
 
-from mdmem.index import labels, query, ranking
-from mdmem.index.engine import call_engine
+from mdmem.index import indexed, query, ranking
 from mdmem.index.query import Clause
-from mdmem.index.schema import LANGUAGE, LENGTHS, IndexRow, parse_row
+from mdmem.index.schema import LANGUAGE, LENGTHS, IndexRow, call_engine, parse_row
 from mdmem.startup import late
 from mdmem.startup.records import dataclass, replace
 from mdmem.text.terms import ENGLISH
@@ -187,7 +186,7 @@ class TermStatistics:
         every = tantivy.Query.all_query()
         for _, address in call_engine(self._searcher.search, every, 1, count=False).hits:
             row = parse_row(call_engine(self._searcher.doc, address)["row"][0])
-            asked = query.statement_term(labels.statement_label(row.entry))
+            asked = query.statement_term(indexed.statement_label(row.entry))
             account = call_engine(asked.explain, self._searcher, address).to_json()
             if total := _TOTAL.search(account):
                 return float(total[1])

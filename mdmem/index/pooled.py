@@ -10,7 +10,7 @@ from itertools import chain
 from operator import itemgetter
 from typing import Any
 
-from mdmem.index import labels, results
+from mdmem.index import indexed, results
 from mdmem.index.indexer import SearchIndex
 from mdmem.index.overlay import PoolCounts
 from mdmem.index.query import Clause, Filter, IndexQuery, Lexicon
@@ -154,8 +154,8 @@ class PooledSearcher(IndexSearcher):
         for member in self._members.values():
             numbers.update({each.tag: each.count for each in member.tags(passing_filter, today)})
         for member, address in self._listed_before(passing_filter, today):
-            numbers.subtract(labels.counted_tags(member._row(address).entry.tags))
-        return labels.join_spellings(numbers)
+            numbers.subtract(indexed.counted_tags(member._row(address).entry.tags))
+        return indexed.join_spellings(numbers)
 
     def _listed_before(
         self, passing_filter: Filter, today: date

@@ -12,8 +12,7 @@ from posixpath import normpath
 from tantivy import FieldType, Occur, Query
 
 from mdmem.index import ranking
-from mdmem.index.blend import Meaning
-from mdmem.index.labels import (
+from mdmem.index.indexed import (
     CONTRADICTED_LABEL,
     COPIED_LABEL,
     FACT_LABEL,
@@ -27,6 +26,7 @@ from mdmem.index.labels import (
     folded_label,
     session_label,
 )
+from mdmem.index.ranking import Meaning
 from mdmem.index.schema import NEVER, schema
 from mdmem.model import FactId
 from mdmem.model.trail import Ranges, complement

@@ -10,7 +10,7 @@ from datetime import date, datetime, tzinfo
 from functools import lru_cache
 
 from mdmem.index import ranking
-from mdmem.index.labels import copies_number, statement_number
+from mdmem.index.indexed import copies_number, statement_number
 from mdmem.index.query import Filter, IndexQuery
 from mdmem.index.schema import NEVER, IndexRow
 from mdmem.model import FactId, FileKind, SectionPath, Status

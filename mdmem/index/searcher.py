@@ -13,16 +13,25 @@ from typing import Any
 
 import tantivy
 
-from mdmem.index import blend, cues, entry_words, gate, labels, query, ranking, results, schema
-from mdmem.index.blend import Likeness
-from mdmem.index.cues import QuestionCues
-from mdmem.index.engine import call_engine
-from mdmem.index.entry_words import passage, passage_entries, passage_key
+from mdmem.index import gate, query, ranking, results, schema
+from mdmem.index.indexed import (
+    about_held,
+    counted_tags,
+    fact_label,
+    join_spellings,
+    number_label,
+    passage,
+    passage_entries,
+    passage_key,
+    statement_label,
+    statement_number,
+    words_held,
+)
 from mdmem.index.overlay import Overlay, OverlayEntry, PoolCounts, Scorer, TermCount, TermStatistics
 from mdmem.index.query import Clause, Filter, IndexQuery, Lexicon
-from mdmem.index.ranking import Candidates, Decay
+from mdmem.index.ranking import Candidates, Decay, Likeness, QuestionCues
 from mdmem.index.results import CandidateRow, FirstHits, Match
-from mdmem.index.schema import IndexRow
+from mdmem.index.schema import IndexRow, call_engine
 from mdmem.model import FactId, FileKind, FilePath
 from mdmem.model.searches import Explanation, Factor, Hit, ScorePart, TagCount
 from mdmem.model.trail import Entry
@@ -188,7 +197,7 @@ class IndexSearcher:
         if not clauses and (request.meaning is None or request.limit <= 0):
             return ()
         own_terms = query.own_terms(clauses)
-        question = cues.question_cues(request.query)
+        question = ranking.question_cues(request.query)
         minimum = ranking.CANDIDATES_BY_AGE if request.decay else ranking.CANDIDATES
         limit = max(minimum, ranking.CANDIDATES_A_HIT * request.limit)
         filtered = not request.filter.only_current
@@ -223,7 +232,7 @@ class IndexSearcher:
             made = results.with_copies(made, row, others) if others else made
             terms = own_terms["heading"]
             return (
-                replace(made, about=entry_words.about_held(row.about, terms, row.language))
+                replace(made, about=about_held(row.about, terms, row.language))
                 if row.about
                 else made
             )
@@ -263,10 +272,10 @@ class IndexSearcher:
         )
         like.sort(key=lambda each: (-each[0], results.position_key(each[1])))
         hits = [matches[each] for each in ordered]
-        places = blend.places(
+        places = ranking.places(
             [shares[each] for each in ordered],
             [share for share, _ in like],
-            blend.LIKE_RANKS if self._is_carried(hits, request) else blend.FIRST_RANKS,
+            ranking.LIKE_RANKS if self._is_carried(hits, request) else ranking.FIRST_RANKS,
         )
         for place, number in places:
             share, row = like[number]
@@ -319,7 +328,7 @@ class IndexSearcher:
         meaning = request.meaning
         assert meaning is not None
         best = sorted((first.scores[number] for number, _ in first.best), reverse=True)
-        is_close = len(best) > 1 and best[1] > blend.CLOSE_SCORES * best[0]
+        is_close = len(best) > 1 and best[1] > ranking.CLOSE_SCORES * best[0]
         if not (meaning.is_always_asked or is_close or not self._holds_rare_words(first, request)):
             return None
         return meaning.likeness(self._column("passage", list(ranked.documents)))
@@ -327,7 +336,7 @@ class IndexSearcher:
     def _blended(self, ranked: _RankedCandidates, likeness: Likeness) -> _RankedCandidates:
         shares = likeness.shares(self._column("passage", list(ranked.documents)))
         candidates = replace(
-            ranked.candidates, matched=blend.blended(ranked.candidates.matched, shares)
+            ranked.candidates, matched=ranking.blended(ranked.candidates.matched, shares)
         )
         return replace(
             ranked,
@@ -353,17 +362,15 @@ class IndexSearcher:
         self, best: Sequence[tuple[int, IndexRow]], request: IndexQuery
     ) -> list[tuple[int, IndexRow]]:
         """All occurrences of the statements found, each with the number of its statement's row."""
-        numbers = {labels.statement_number(row.entry): number for number, row in best}
-        statements = {
-            labels.statement_number(row.entry): labels.statement_label(row.entry) for _, row in best
-        }
+        numbers = {statement_number(row.entry): number for number, row in best}
+        statements = {statement_number(row.entry): statement_label(row.entry) for _, row in best}
         visible = results.visible_rows(
             self.occurrences(statements, request.filter, request.today),
             request.filter,
             request.today,
         )
         joined = results.joined_copies(visible, request.filter, request.today)
-        return [(numbers[labels.statement_number(row.entry)], row) for row in joined]
+        return [(numbers[statement_number(row.entry)], row) for row in joined]
 
     def _copies(
         self,
@@ -377,7 +384,7 @@ class IndexSearcher:
         copies: dict[int, list[IndexRow]] = {number: [] for number in numbers if number}
         if not copies:
             return [()] * len(rows)
-        wanted = set(map(labels.number_label, copies))
+        wanted = set(map(number_label, copies))
         addresses = self._addresses(query.statement_query(wanted, passing_filter, today))
         known = {
             _key(address): row for address, row in read if not isinstance(address, OverlayEntry)
@@ -398,7 +405,7 @@ class IndexSearcher:
     def current_facts(
         self, facts: Collection[FactId], passing_filter: Filter, today: date
     ) -> list[IndexRow]:
-        labels_of_facts = set(map(labels.fact_label, facts))
+        labels_of_facts = set(map(fact_label, facts))
         addresses = self._addresses(query.statement_query(labels_of_facts, passing_filter, today))
         hidden = self._overlay.hidden if self._overlay else ()
         day = passing_filter.valid_on
@@ -418,7 +425,7 @@ class IndexSearcher:
     ) -> list[IndexRow]:
         """`statements`: labels by number."""
         rows = self._all(query.statement_query(set(statements.values()), passing_filter, today))
-        return [row for row in rows if labels.statement_number(row.entry) in statements]
+        return [row for row in rows if statement_number(row.entry) in statements]
 
     def with_words(self, text: str, today: date, limit: int) -> list[IndexRow]:
         """Current rows that share most words of their own with a text, best first."""
@@ -551,7 +558,7 @@ class IndexSearcher:
         if not numbers:
             return set()
         addresses = self._addresses(
-            query.statement_query(set(map(labels.number_label, numbers)), passing_filter, today)
+            query.statement_query(set(map(number_label, numbers)), passing_filter, today)
         )
         facts, logged = (self._column(name, addresses) for name in ("fact", "logged"))
         ages = self._ages(addresses, passing_filter.zone, today)
@@ -575,10 +582,10 @@ class IndexSearcher:
             row = self._row(address)
             place = results.place_of(row)
             if _key(address) in hidden or place in listed:
-                numbers.subtract(labels.counted_tags(row.entry.tags))
+                numbers.subtract(counted_tags(row.entry.tags))
             else:
                 listed.add(place)
-        return labels.join_spellings(numbers)
+        return join_spellings(numbers)
 
     def _passing(self, passing_filter: Filter, today: date, expiry_day: date) -> Iterable[IndexRow]:
         rows = self._all(query.filter_query(passing_filter, today))
@@ -710,7 +717,7 @@ class IndexSearcher:
 
         def read(score: float, day: int, number: int) -> CandidateRow:
             row = rows[number] = self._row(ranked.documents[number])
-            in_text, above = entry_words.words_held(row.entry, row.about, own_terms, row.language)
+            in_text, above = words_held(row.entry, row.about, own_terms, row.language)
             near, copies = not in_text and not above, results.copies_of(row)
             return CandidateRow(
                 score=score, day=day, number=number, row=row, held=in_text, near=near, copies=copies

@@ -621,7 +621,7 @@ class Memory:
                 self.workspace, full, self._say, self._progress
             )
             if full and self.workspace.settings.vectors != "off":
-                module("vectors.fill").drop_unknown(self.workspace, fresh.index)
+                module("vectors.store").drop_unknown(self.workspace, fresh.index)
             return fresh.index.finder.count
 
     def examine(self, fix: bool = False) -> tuple[Finding, ...]:

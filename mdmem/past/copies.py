@@ -1,27 +1,453 @@
-"""The ends of facts as they reach their copies in daily logs, which no commit names. Pure.
+"""The marks of one step: what its commits state about facts, and the ends of these as they reach
+their copies in daily logs, which no commit names. Pure.
 
 A log records what was said, a curated file what is true. So the end of a fact in a curated file
 ends the log lines that said it before, and the stated end of one log line ends its earlier copies.
 A line that was said later begins anew.
+
+In a log the text stays, and a mark says what of it has ended. In a file that is edited in place the
+text is right: what it says is current, whatever a commit says of it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import cache, cached_property
+from itertools import combinations
 from typing import TYPE_CHECKING
 
-from mdmem.model import CommitId, FactId, FilePath, Op
-from mdmem.model.trail import Fate, Mark, MarkKind, Occurrence
-from mdmem.past.chains import joined_by_moves
-from mdmem.past.messages import quoted_line
+from mdmem.model import CommitId, FactId, FilePath, Op, SectionPath
+from mdmem.model.trail import (
+    CLOSING_MARKS,
+    Commit,
+    Entry,
+    Fate,
+    Mark,
+    MarkKind,
+    Occurrence,
+    StatedRevert,
+    TrailCommit,
+)
+from mdmem.past.file_changes import joined_by_moves
+from mdmem.past.messages import ParsedNote, quoted_line
 from mdmem.past.notes import QuotingNote, parse_message, parse_notes
-from mdmem.past.step_marks import taken_back
-from mdmem.startup.records import dataclass, field
-from mdmem.text.facts import fact_id, may_have_copies
+from mdmem.startup.records import dataclass, field, replace
+from mdmem.text.facts import fact_id, may_have_copies, normalise
 
 if TYPE_CHECKING:
+    from mdmem.past.line import EarlierTrail
     from mdmem.past.table import Trail
+
+# The commits whose statements a revert ends, or a reverted revert restores
+
+_SHA1_DIGITS = 40
+
+
+@dataclass(frozen=True, slots=True)
+class StepReverts:
+    """The reverts of one step, and their effects.
+
+    `stated` name `reverted` commits and, if `names_others`, some that HEAD does not reach. After
+    the step all `taken_back` commits state nothing: the marks of the `ended` ones end, `restored`
+    marks hold again.
+    """
+
+    stated: tuple[StatedRevert, ...] = ()
+    reverted: tuple[TrailCommit, ...] = ()
+    names_others: bool = False
+    taken_back: frozenset[CommitId] = frozenset()
+    ended: tuple[CommitId, ...] = ()
+    restored: tuple[Mark, ...] = ()
+
+
+def taken_back(reverts: Collection[StatedRevert]) -> frozenset[CommitId]:
+    """The commits that are taken back by a revert that is not taken back itself."""
+    commits: frozenset[CommitId] = frozenset()
+    # Each round settles the reverts of those that the one before has settled.
+    for _ in range(len(reverts) + 1):
+        before, commits = (
+            commits,
+            frozenset(revert.reverted for revert in reverts if revert.commit not in commits),
+        )
+        if commits == before:
+            break
+    return commits
+
+
+def read_reverts(
+    commit: CommitId,
+    named: Sequence[CommitId],
+    trail: EarlierTrail,
+    brought_by: Callable[[CommitId], Collection[CommitId]],
+) -> StepReverts:
+    """Work out the effects of a step's reverts; the ids `named` may be short.
+
+    `brought_by` gives the commits of a merge, which its revert takes back along with it.
+    """
+    if not named:
+        return StepReverts()
+    earlier = trail.reverts()
+    stating = {revert.commit for revert in earlier}
+    stated: list[StatedRevert] = []
+    reverted: dict[int, TrailCommit] = {}
+    names_others = False
+    for name in (_full_id(shortened, trail) for shortened in named):
+        known = trail.commit_with_id(name)
+        names_others |= known is None
+        brought = (
+            [each for each in brought_by(name) if each != name]
+            if known is None or known.is_merge
+            else []
+        )
+        for each in filter(None, (known, *map(trail.commit_with_id, brought))):
+            reverted[each.number] = each
+        more = (each for each in brought if each in stating or trail.marks_stated_by(each))
+        stated += (StatedRevert(commit, each) for each in (name, *more))
+    before, after = taken_back(earlier), taken_back((*earlier, *stated))
+    return StepReverts(
+        stated=tuple(stated),
+        reverted=tuple(reverted[number] for number in sorted(reverted)),
+        names_others=names_others,
+        taken_back=after,
+        ended=tuple(sorted(after - before)),
+        restored=tuple(_restored_marks(before - after, trail)),
+    )
+
+
+def _full_id(commit: CommitId, trail: EarlierTrail) -> CommitId:
+    if len(commit) >= _SHA1_DIGITS:
+        return commit
+    known = trail.commit_with_id(commit)
+    return known.commit if known else trail.stating_commit(commit) or commit
+
+
+def _restored_marks(commits: Collection[CommitId], trail: EarlierTrail) -> Iterator[Mark]:
+    marks_of = {commit: marks for commit in commits if (marks := trail.marks_stated_by(commit))}
+    for number in sorted({marks[0].begun for marks in marks_of.values()}):
+        for commit in trail.commits_with_marks_from(number):
+            marks = marks_of.get(commit, ())
+            if marks and marks[0].begun == number:
+                newest_end = max(mark.ended or 0 for mark in marks)
+                yield from (mark for mark in marks if mark.ended == newest_end)
+
+
+# Marks
+
+
+def current_successor(fact: FactId | None, trail: EarlierTrail) -> FactId | None:
+    """The current fact that a fact has become, itself if current; None if it was removed."""
+    passed = set[FactId]()
+    while fact is not None and fact not in passed:
+        passed.add(fact)
+        every = trail.occurrences_of(fact)
+        marks = [trail.stated_marks_of(each.number) for each in every if each.ended is None]
+        if not all(marks):
+            return fact
+        successors = [mark.other for of_one in marks for mark in of_one]
+        successors = successors or [
+            each.successor for each in every if each.fate is Fate.SUPERSEDED
+        ]
+        fact = successors[-1] if successors else None
+    return None
+
+
+def share_key(first: Iterable[Entry], second: Iterable[Entry]) -> bool:
+    """True if facts hold one key in one section: such values contradict each other anyway."""
+    places = [
+        {(each.path, each.section, normalise(each.key)) for each in entries if each.key}
+        for entries in (first, second)
+    ]
+    return not places[0].isdisjoint(places[1])
+
+
+def merge_contradictions(
+    replaced: Iterable[Occurrence],
+    sides: Sequence[EarlierTrail],
+    order: Callable[[int], tuple[int, CommitId]],
+    entries_in_merge: Callable[[FactId], Collection[Entry]],
+) -> Iterator[Mark]:
+    """Mark the two facts that sides of a merge made of one, and that it has, as contradicting.
+
+    It holds since the later was said, whoever merged. `replaced` are the occurrences that several
+    sides ended or marked; `entries_in_merge` gives the entries of a fact that the merge has.
+    """
+    for occurrence in replaced:
+        ends = [end for side in sides if (end := _replacement(occurrence, side))]
+        for (first, ended_first), (second, ended_second) in combinations(ends, 2):
+            entries = entries_in_merge(first), entries_in_merge(second)
+            if first == second or not all(entries) or share_key(*entries):
+                continue
+            later = max(ended_first, ended_second, key=order)
+            yield Mark(
+                kind=MarkKind.CONTRADICTS,
+                commit=order(later)[1],
+                begun=later,
+                fact=min(first, second),
+                other=max(first, second),
+            )
+
+
+def _replacement(occurrence: Occurrence, trail: EarlierTrail) -> tuple[FactId, int] | None:
+    """The current fact that a side made of an occurrence, and the commit that did so first.
+
+    One that a side has only moved is itself: where another side replaced it, both stand.
+    """
+    runs = joined_by_moves(trail.occurrences_of(occurrence.entry.fact or FactId("")))
+    last = next(
+        (run[-1] for run in runs if any(each.number == occurrence.number for each in run)), None
+    )
+    if last is None:
+        return None
+    marks = (
+        [mark for mark in trail.stated_marks_of(last.number) if mark.kind is MarkKind.SUPERSEDED]
+        if last.ended is None
+        else []
+    )
+    if last.ended is None and not marks:
+        fact = last.entry.fact
+        return (fact, last.begun) if fact and last.number != occurrence.number else None
+    number, successor = (marks[0].begun, marks[0].other) if marks else (last.ended, last.successor)
+    current = current_successor(successor, trail)
+    return None if number is None or current is None else (current, number)
+
+
+@dataclass(frozen=True, slots=True)
+class CommitClaims:
+    commit: Commit
+    note: ParsedNote
+
+    def is_about(self, path: FilePath, section: SectionPath) -> bool:
+        return self.note.path in (None, path) and self.note.names_section(section)
+
+
+@dataclass(frozen=True, slots=True)
+class StatedSupersession:
+    """A commit states that one fact has another as its successor, or (None) that it has none."""
+
+    claims: CommitClaims
+    old: FactId
+    new: FactId | None
+
+
+@dataclass(slots=True)
+class StepMarks:
+    """The marks of a step; `begun` and `ended_rows` are what begins and ends in it so far."""
+
+    number: int
+    own_claims: CommitClaims
+    """The commit's own, besides those of others that were squashed into it."""
+    reverts: StepReverts
+    trail: EarlierTrail
+    is_log: Callable[[FilePath], bool]
+    begun: list[Occurrence] = field(default_factory=list)
+    ended_rows: set[int] = field(default_factory=set)
+    marks: list[Mark] = field(default_factory=list)
+    _places: dict[FactId | None, list[int]] = field(default_factory=dict)
+    """The places of each fact in `begun`, as far as it was asked for."""
+    _placed: int = 0
+    _filed: dict[int, list[Mark]] = field(default_factory=dict)
+    """The marks of each row, as far as they were asked for."""
+    _count: int = 0
+
+    def live_occurrences(self, fact: FactId) -> Iterator[tuple[int, Occurrence]]:
+        """A fact's live occurrences after this step, with rows (negative if begun here)."""
+        for occurrence in self.trail.occurrences_of(fact):
+            if occurrence.ended is None and occurrence.number not in self.ended_rows:
+                yield occurrence.number, occurrence
+        for place in range(self._placed, len(self.begun)):
+            self._places.setdefault(self.begun[place].entry.fact, []).append(place)
+        self._placed = len(self.begun)
+        for place in self._places.get(fact, ()):
+            yield -place - 1, self.begun[place]
+
+    def carry_over(self, row: int) -> None:
+        """Set an earlier occurrence's marks in force on the one that began last in its place."""
+        self.marks += [
+            replace(mark, occurrence=-len(self.begun)) for mark in self._earlier_marks(row)
+        ]
+
+    def add_superseded(self, supersessions: Sequence[StatedSupersession]) -> None:
+        for supersession in supersessions:
+            if not self._had_ended_before(supersession):
+                self._mark(
+                    MarkKind.SUPERSEDED, supersession.claims, supersession.old, supersession.new
+                )
+
+    def add_contradictions(self, supersessions: Iterable[StatedSupersession]) -> None:
+        """Mark what a commit made of an already replaced fact as contradicting the other."""
+        for supersession in supersessions:
+            old, new = supersession.old, supersession.new
+            other = current_successor(old, self.trail)
+            if new is None or other is None or other in (old, new):
+                continue
+            entries = [
+                [
+                    each.entry
+                    for row, each in self.live_occurrences(fact)
+                    if not self._marks_in_force(row)
+                ]
+                for fact in (other, new)
+            ]
+            if all(entries) and not share_key(*entries):
+                self.marks.append(
+                    self._new_mark(MarkKind.CONTRADICTS, supersession.claims, new, other)
+                )
+
+    def add_other_claims(self, claims: CommitClaims) -> None:
+        for fact in claims.note.retracts:
+            self._mark(MarkKind.RETRACTED, claims, fact, None)
+        for kind, pairs in (
+            (MarkKind.CONTRADICTS, claims.note.contradicts),
+            (MarkKind.RESOLVED, claims.note.resolves),
+        ):
+            self.marks += [self._new_mark(kind, claims, fact, other) for fact, other in pairs]
+
+    def restore(self) -> None:
+        """Set the marks again whose revert is taken back, on what their occurrences became."""
+        for mark in self.reverts.restored:
+            if not mark.occurrence:
+                self.marks.append(replace(mark, begun=self.number, ended=None))
+            elif (meant := self._occurrence_now(mark)) and self._can_be_restored(mark, *meant):
+                self.marks.append(replace(mark, begun=self.number, ended=None, occurrence=meant[0]))
+
+    def _occurrence_now(self, mark: Mark) -> tuple[int, Occurrence] | None:
+        """The live occurrence that a marked one became, or that replaces it in this step."""
+        runs = joined_by_moves(self.trail.occurrences_of(mark.fact))
+        last = next(
+            (run[-1] for run in runs if any(each.number == mark.occurrence for each in run)), None
+        )
+        live = dict(self.live_occurrences(mark.fact))
+        if last is None or last.number in live:
+            return (last.number, last) if last else None
+        return next(
+            (
+                (row, each)
+                for row, each in live.items()
+                if row < 0 and entry_location(each.entry) == entry_location(last.entry)
+            ),
+            None,
+        )
+
+    def _can_be_restored(self, mark: Mark, row: int, occurrence: Occurrence) -> bool:
+        """True unless the mark would close a circle: the successor has to be live, not current."""
+        is_overruled = mark.kind is MarkKind.OVERRULED
+        if is_overruled == self.is_log(occurrence.entry.path):
+            return False
+        successor, passed = None if is_overruled else mark.other, set[FactId]()
+        while successor is not None and successor not in passed:
+            marks = [
+                self._marks_in_force(each)
+                for each, _ in self.live_occurrences(successor)
+                if each != row
+            ]
+            if not all(marks):
+                return True
+            passed.add(successor)
+            successor = (
+                next((each.other for on_row in marks for each in on_row if each.other), None)
+                if marks
+                else successor
+            )
+        return successor is None
+
+    def _new_mark(
+        self, kind: MarkKind, claims: CommitClaims, fact: FactId, other: FactId | None, row: int = 0
+    ) -> Mark:
+        return Mark(
+            kind=kind,
+            commit=claims.commit.id,
+            begun=self.number,
+            fact=fact,
+            other=other,
+            occurrence=row,
+        )
+
+    def _had_ended_before(self, supersession: StatedSupersession) -> bool:
+        """True if a fact replaced by a squashed commit had ended in that commit's section."""
+        claims = supersession.claims
+        if claims is self.own_claims:
+            return False
+        occurrences = self.trail.occurrences_of(supersession.old)
+        in_section = [
+            each for each in occurrences if claims.is_about(each.entry.path, each.entry.section)
+        ]
+        return bool(in_section) and all(each.ended is not None for each in in_section)
+
+    def _mark(
+        self, kind: MarkKind, claims: CommitClaims, fact: FactId, other: FactId | None
+    ) -> None:
+        occurrence = self.meant_occurrence(claims, fact, other)
+        if occurrence is None:
+            return
+        row, path = occurrence
+        if not self.is_log(path):
+            self._overrule(claims, fact, other, row, path)
+        elif other is None or self._is_current(other, besides=row):
+            self.marks.append(self._new_mark(kind, claims, fact, other, row))
+
+    def meant_occurrence(
+        self, claims: CommitClaims, fact: FactId, other: FactId | None
+    ) -> tuple[int, FilePath] | None:
+        """The current occurrence that a commit means, in its own section first, then newest.
+
+        Of equal ones in a section it is the earliest: a commit means what was there before.
+        """
+        current = [
+            (row, each)
+            for row, each in self.live_occurrences(fact)
+            if not self._marks_in_force(row) and not (fact == other and row < 0)
+        ]
+        if not current:
+            return None
+
+        def nearness(numbered: tuple[int, Occurrence]) -> tuple[bool, bool, int, int]:
+            row, each = numbered
+            return (
+                claims.is_about(each.entry.path, each.entry.section),
+                each.entry.path == claims.note.path,
+                each.begun,
+                abs(row),
+            )
+
+        nearest = max(current, key=nearness)[1].entry
+        equal = (
+            row for row, each in current if entry_location(each.entry) == entry_location(nearest)
+        )
+        return min(equal, key=lambda row: (row < 0, abs(row))), nearest.path
+
+    def _overrule(
+        self, claims: CommitClaims, fact: FactId, other: FactId | None, row: int, path: FilePath
+    ) -> None:
+        """Note that a commit ends an occurrence that its file keeps; a merge's text decides."""
+        if claims is self.own_claims or claims.note.path != path:
+            self.marks.append(self._new_mark(MarkKind.OVERRULED, claims, fact, other, row))
+
+    def _is_current(self, fact: FactId, besides: int) -> bool:
+        """True if a fact has a current occurrence besides a row: others supersede nothing."""
+        return any(
+            row != besides and not self._marks_in_force(row)
+            for row, _ in self.live_occurrences(fact)
+        )
+
+    def _earlier_marks(self, row: int) -> list[Mark]:
+        return [
+            mark
+            for mark in self.trail.stated_marks_of(row)
+            if mark.kind in CLOSING_MARKS and mark.commit not in self.reverts.ended
+        ]
+
+    def _marks_in_force(self, row: int) -> list[Mark]:
+        for mark in self.marks[self._count :]:
+            if mark.kind in CLOSING_MARKS and mark.ended is None:
+                self._filed.setdefault(mark.occurrence, []).append(mark)
+        self._count = len(self.marks)
+        here = self._filed.get(row)
+        return here or (self._earlier_marks(row) if row > 0 else [])
+
+
+def entry_location(entry: Entry) -> tuple[FilePath, SectionPath]:
+    return entry.path, entry.section
+
 
 _MINUTE = 60
 _FORGETTING = (Op.FORGET, Op.ACCEPT)

@@ -21,18 +21,7 @@ from mdmem.model.trail import (
     holds,
     union,
 )
-from mdmem.past.ends import outcome_of, with_whole_text
 from mdmem.past.rows import (
-    SqlRow,
-    blob,
-    decoded,
-    join_words,
-    parse_mark,
-    parse_occurrence,
-    parse_revert,
-    parse_revision,
-)
-from mdmem.past.schema import (
     END_COLUMNS,
     ENDED_AFTER_CONDITION,
     SELECT_CITING,
@@ -42,7 +31,16 @@ from mdmem.past.schema import (
     SELECT_REVISIONS_IN_FILE_OF_LINE,
     SELECT_ROWS_OF_LINES,
     WHILE_LIVE_COLUMNS,
+    SqlRow,
+    blob,
+    decoded,
+    join_words,
+    parse_mark,
+    parse_occurrence,
+    parse_revert,
+    parse_revision,
 )
+from mdmem.past.steps import outcome_of, with_whole_text
 from mdmem.past.storage import Store, parse_rows
 from mdmem.past.table import Trail, in_sections
 

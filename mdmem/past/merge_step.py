@@ -16,6 +16,7 @@ from mdmem.editors.pairs import pair_by_key
 from mdmem.editors.sections import SectionParts
 from mdmem.model import CommitId, FactId, FilePath, SectionPath, Source
 from mdmem.model.trail import Entry, Fate, Mark, MarkKind, Occurrence, Origin, Revision, TrailCommit
+from mdmem.past.copies import merge_contradictions
 from mdmem.past.file_changes import (
     ChangedSections,
     EntryMatches,
@@ -27,7 +28,6 @@ from mdmem.past.file_changes import (
     entry_identity,
 )
 from mdmem.past.replay import CombinedLine, StepBuilder, step_builder
-from mdmem.past.step_marks import merge_contradictions
 from mdmem.past.steps import Ending, Step
 from mdmem.startup.records import dataclass, field, replace
 from mdmem.text.document import split_lines

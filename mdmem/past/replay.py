@@ -22,6 +22,14 @@ from mdmem.editors.fact_difference import fact_difference
 from mdmem.model import CommitId, FactId, FilePath, Op, SectionPath, Source
 from mdmem.model.trail import Entry, Fate, Mark, Occurrence, Origin, TrailCommit
 from mdmem.model.writes import is_night
+from mdmem.past.copies import (
+    CommitClaims,
+    StatedSupersession,
+    StepMarks,
+    StepReverts,
+    entry_location,
+    read_reverts,
+)
 from mdmem.past.file_changes import (
     ChangedSections,
     EntryMatches,
@@ -37,14 +45,6 @@ from mdmem.past.file_changes import (
 )
 from mdmem.past.messages import ParsedNote, quoted_line
 from mdmem.past.notes import ChangedText, Statements, parse_message, restated, statement_of
-from mdmem.past.step_marks import (
-    CommitClaims,
-    StatedSupersession,
-    StepMarks,
-    StepReverts,
-    entry_location,
-    read_reverts,
-)
 from mdmem.past.steps import Ending, Step
 from mdmem.startup.records import dataclass, field, replace
 

@@ -11,8 +11,7 @@ from typing import Self, TypeVar
 
 from mdmem.folder import files
 from mdmem.model.errors import StorageProblem
-from mdmem.past.rows import SqlRow, blob
-from mdmem.past.schema import APPLICATION_ID, FILLED_INDICES, SCHEMA, TRAIL_VERSION
+from mdmem.past.rows import APPLICATION_ID, FILLED_INDICES, SCHEMA, TRAIL_VERSION, SqlRow, blob
 
 Value = TypeVar("Value")
 TRAIL_NAME = "versions.db"

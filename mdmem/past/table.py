@@ -28,25 +28,8 @@ from mdmem.model.trail import (
     holds,
     of_numbers,
 )
-from mdmem.past import ends, steps
-from mdmem.past.ends import last_row, lineage_rows, with_whole_text
+from mdmem.past import steps
 from mdmem.past.rows import (
-    SqlRow,
-    beginning,
-    blob,
-    decoded,
-    join_words,
-    parse_commit,
-    parse_dropped,
-    parse_mark,
-    parse_numbers,
-    parse_occurrence,
-    parse_outline,
-    parse_revert,
-    parse_revision,
-    parse_span,
-)
-from mdmem.past.schema import (
     CLOSING_MARKS_CONDITION,
     ENDED_AFTER_CONDITION,
     GOES_ON_IN_ANOTHER_LINEAGE,
@@ -83,8 +66,22 @@ from mdmem.past.schema import (
     SELECT_STATING_COMMITS,
     SELECT_TAKEN_OUT_AND_LIVE,
     SELECT_VERSIONS,
+    SqlRow,
+    beginning,
+    blob,
+    decoded,
+    join_words,
+    parse_commit,
+    parse_dropped,
+    parse_mark,
+    parse_numbers,
+    parse_occurrence,
+    parse_outline,
+    parse_revert,
+    parse_revision,
+    parse_span,
 )
-from mdmem.past.steps import Step
+from mdmem.past.steps import Step, last_row, lineage_rows, with_whole_text
 from mdmem.past.storage import BrokenTrail, Store, broken_trail, parse_rows
 from mdmem.startup.records import replace
 
@@ -697,12 +694,12 @@ class Trail:
 
     def facts_with_copies(self, after: int) -> tuple[set[FactId], tuple[str, ...]]:
         """The facts whose copies may have changed fate, and texts; see `ends.changed_facts`."""
-        return ends.changed_facts(self._store, after)
+        return steps.changed_facts(self._store, after)
 
     def set_copy_marks(self, fact: FactId, marks: Sequence[Mark]) -> None:
         """Replace the marks of a fact's copies. They are derived, never stated by a commit."""
         newest = self.newest_commit
-        ends.set_copy_marks(self._store, fact, marks, newest.number if newest else 0)
+        steps.set_copy_marks(self._store, fact, marks, newest.number if newest else 0)
 
     # Reverts.
 

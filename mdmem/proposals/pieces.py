@@ -8,7 +8,7 @@ from functools import cached_property
 from itertools import groupby
 
 from mdmem.editors.fact_difference import changed_paths, items_difference
-from mdmem.editors.outline import strip_blank_lines
+from mdmem.editors.section import strip_blank_lines
 from mdmem.editors.sections import SectionParts, became, under_paths
 from mdmem.model import FactId, SectionPath, Supersession
 from mdmem.past.messages import section_name

@@ -10,8 +10,7 @@ from mdmem.editors import EditResult, daily, likeness
 from mdmem.editors import facts as fact_editor
 from mdmem.editors.fact_difference import fact_difference
 from mdmem.editors.merge3.merging import MergeNotes, merge3
-from mdmem.editors.outline import insert_blocks, strip_blank_lines
-from mdmem.editors.section import append_to_section
+from mdmem.editors.section import append_to_section, insert_blocks, strip_blank_lines
 from mdmem.model import FileKind, Op, SectionPath
 from mdmem.proposals.pieces import (
     FactPiece,

@@ -15,8 +15,7 @@ from pathlib import Path
 
 from mdmem.folder.layout import is_markdown
 from mdmem.model.errors import RepositoryProblem
-from mdmem.repo.git_files import operation_under_way, tree_entries
-from mdmem.repo.git_settings import is_off
+from mdmem.repo.git_files import is_off, operation_under_way, tree_entries
 from mdmem.repo.runner import MARKDOWN, TEMPORARIES, run
 from mdmem.repo.worktree import Repository
 from mdmem.startup import late

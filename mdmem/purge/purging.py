@@ -16,7 +16,7 @@ from mdmem.folder import files, journal
 from mdmem.folder.journal import CommitStep
 from mdmem.folder.layout import is_markdown
 from mdmem.index.catching_up import index_unchecked
-from mdmem.index.engine import BrokenIndex
+from mdmem.index.schema import BrokenIndex
 from mdmem.lookup import lookup
 from mdmem.model import MAX_FILE_BYTES, CommitId, FactId, FileKind
 from mdmem.model.errors import FactProblem, RepositoryProblem, number_of, shell_word, verb
@@ -32,7 +32,7 @@ from mdmem.startup.records import dataclass, replace
 from mdmem.text import check
 from mdmem.text.fact_names import id_prefix
 from mdmem.text.facts import holds_key, parse_item, parse_text
-from mdmem.vectors import fill
+from mdmem.vectors import store
 from mdmem.vectors.store import FOLDER_NAME
 from mdmem.workspace import Say, Workspace, state
 
@@ -143,7 +143,7 @@ def _purge_vectors(workspace: Workspace, target: PurgeTarget) -> Path | None:
 
     with suppress(sqlite3.Error, OSError, BrokenIndex):
         with files.lock(workspace.state / files.VECTORS_LOCK, _LOCK_SECONDS):
-            fill.keep_passages(workspace, index_unchecked(workspace), is_kept)
+            store.keep_passages(workspace, index_unchecked(workspace), is_kept)
         return folder
     return None
 

@@ -35,7 +35,7 @@ from mdmem.model.history import (
     TextHistory,
 )
 from mdmem.model.trail import Occurrence, Revision, RevisionOutline, TrailCommit
-from mdmem.past import chains, differences
+from mdmem.past import differences, file_changes
 from mdmem.past.differences import changed_lines
 from mdmem.past.notes import commit_note, line_cites, line_notes, statement_of
 from mdmem.past.table import Trail
@@ -390,20 +390,20 @@ def _uncommitted_fact(past: Past, reference: str, path: FilePath | None) -> Fact
 def _fact_history(past: Past, fact: FactId, path: FilePath | None, limit: int) -> FactHistory:
     today, occurrences = past.workspace.now().date(), past.trail.occurrences_of(fact)
     among = {each.number for each in occurrences if path in (None, each.entry.path)}
-    chain = [_with_expiry(link, today) for link in chains.fact_chain(fact, past.trail, among)]
+    chain = [_with_expiry(link, today) for link in file_changes.fact_chain(fact, past.trail, among)]
     statuses = [link.status for link in chain if link.id == fact]
     status = Status.CURRENT if Status.CURRENT in statuses else statuses[-1]
     links = tuple(_link_view(past, link) for link in chain[-limit:])
     return FactHistory(fact=fact, status=status, chain=links, notes=past.notes)
 
 
-def _with_expiry(link: chains.ChainLink, today: date) -> chains.ChainLink:
+def _with_expiry(link: file_changes.ChainLink, today: date) -> file_changes.ChainLink:
     until = link.entry.until
     is_expired = link.status is Status.CURRENT and until is not None and until < today
     return replace(link, status=Status.EXPIRED) if is_expired else link
 
 
-def _link_view(past: Past, link: chains.ChainLink) -> FactLink:
+def _link_view(past: Past, link: file_changes.ChainLink) -> FactLink:
     entry, commit = link.entry, past.trail.commit_with_id(link.origin.commit)
     assert commit is not None  # a fact begins with a commit of the trail
     (note,) = line_notes(statement_of(commit), [entry.first_line])

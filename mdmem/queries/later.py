@@ -10,7 +10,7 @@ from datetime import date, datetime
 from itertools import islice
 
 from mdmem.editors import corrections
-from mdmem.index import cues
+from mdmem.index import ranking
 from mdmem.model import Status
 from mdmem.model.searches import Hit
 from mdmem.startup.records import replace
@@ -64,7 +64,7 @@ def _is_statement(hit: Hit) -> bool:
         hit.fact is not None
         and hit.since is not None
         and hit.status is Status.CURRENT
-        and not (hit.day is not None and cues.begins_with_a_speaker(hit.text))
+        and not (hit.day is not None and ranking.begins_with_a_speaker(hit.text))
     )
 
 

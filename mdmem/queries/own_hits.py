@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from mdmem.index.labels import as_label, folded_label, place_labels
+from mdmem.index.indexed import as_label, folded_label, place_labels
 from mdmem.index.query import Filter, label_conditions
 from mdmem.model import Status
 from mdmem.model.proposals import PartOp

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, TypeVar
 from mdmem import secrets
 from mdmem.events import Quality
 from mdmem.folder import config, trust
-from mdmem.index import background, blend, results
+from mdmem.index import background, ranking, results
 from mdmem.index.catching_up import FreshIndex, PoolMember, fresh_index
-from mdmem.index.engine import BrokenIndex
 from mdmem.index.gate import answer_quality
-from mdmem.index.labels import most_tagged
+from mdmem.index.indexed import most_tagged
 from mdmem.index.query import Filter, IndexQuery
 from mdmem.index.ranking import Decay
 from mdmem.index.results import Match
+from mdmem.index.schema import BrokenIndex
 from mdmem.index.searcher import IndexSearcher
 from mdmem.lookup import dates
 from mdmem.model import Status
@@ -80,7 +80,7 @@ def _meaning(
         workspace.settings.vectors == "off"
         or request.history
         or index.members
-        or not blend.may_be_asked(request.query)
+        or not ranking.may_be_asked(request.query)
     ):
         return None
     from mdmem.vectors.questions import AskedMeaning  # noqa: PLC0415 - only with vectors

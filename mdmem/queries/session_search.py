@@ -5,9 +5,8 @@ from __future__ import annotations
 from datetime import date, datetime, time, timedelta
 
 from mdmem.folder import config
-from mdmem.index.engine import BrokenIndex
-from mdmem.index.messages import MessageQuery
-from mdmem.index.session_messages import fresh_messages
+from mdmem.index.schema import BrokenIndex
+from mdmem.index.session_messages import MessageQuery, fresh_messages
 from mdmem.lookup import dates
 from mdmem.model.searches import Search, SearchResult
 from mdmem.queries import search

@@ -75,10 +75,10 @@ def _vectors(
 ) -> tuple[VectorStatus | None, tuple[str, ...]]:
     if workspace.settings.vectors == "off":
         return None, ()
-    from mdmem.vectors import fill  # noqa: PLC0415 - with the model step
+    from mdmem.vectors import store  # noqa: PLC0415 - with the model step
 
     try:
-        return fill.vector_status(workspace, index), ()
+        return store.vector_status(workspace, index), ()
     except WorkspaceProblem as problem:
         return None, (problem.message,)
 

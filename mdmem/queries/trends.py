@@ -29,8 +29,8 @@ from mdmem.model.history import (
 from mdmem.model.reads import ShowFigures
 from mdmem.model.rules import fold_actor
 from mdmem.model.trail import FactSpan, MarkKind
-from mdmem.past import figures
-from mdmem.past.figures import LOG_FORMAT, LineCounter
+from mdmem.past import lifetimes
+from mdmem.past.lifetimes import LOG_FORMAT, LineCounter
 from mdmem.queries.fact_changes import Maker, changes_since, counts_since
 from mdmem.queries.past import Past, look_back
 from mdmem.repo import discovery, runner
@@ -110,7 +110,10 @@ class _TrendReader:
         counts = self._counts(changes)
         stays = self._stays()
         ended, living = self._curated_lives(stays.values())
-        half_life = figures.half_life(ended, living)
+        half_life = lifetimes.half_life(ended, living)
+        survival = {
+            -(-age // _HOURS_A_DAY): share for age, share in lifetimes.survival(ended, living)
+        }
         current = list(_current_stays(stays))
         by_source = self._counted(current, lambda stay: stay.source)
         kinds = self._counted(current, lambda stay: stay.kind)
@@ -122,11 +125,7 @@ class _TrendReader:
                 TrendKind(kind, days[-1], tuple(days))
                 for kind, days in sorted(kinds.items(), key=lambda item: (-item[1][-1], item[0]))
             ),
-            survival=tuple(
-                {
-                    -(-age // _HOURS_A_DAY): share for age, share in figures.survival(ended, living)
-                }.items()
-            ),
+            survival=tuple(survival.items()),
             half_life_days=None if half_life is None else half_life / _HOURS_A_DAY,
             changed_most=changed,
             untouched=untouched,

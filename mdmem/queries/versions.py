@@ -7,8 +7,8 @@ from datetime import date, timedelta
 from typing import TYPE_CHECKING
 
 from mdmem.folder import layout
+from mdmem.index.indexed import fact_label, fact_number, statement_number
 from mdmem.index.indexer import SearchIndex
-from mdmem.index.labels import fact_label, fact_number, statement_number
 from mdmem.index.query import IndexQuery
 from mdmem.index.ranking import SCORE_DIGITS
 from mdmem.index.results import Match, make_hit
@@ -16,8 +16,8 @@ from mdmem.index.schema import IndexRow
 from mdmem.lookup import dates
 from mdmem.model import FileKind, FilePath, SectionPath
 from mdmem.model.searches import Explanation, Factor
-from mdmem.past import chains
-from mdmem.past.chains import ChainLink
+from mdmem.past import file_changes
+from mdmem.past.file_changes import ChainLink
 from mdmem.queries.past_questions import Asked, CalendarSpan, PastQuestion
 from mdmem.startup.records import dataclass, replace
 from mdmem.text.facts import normalise_key
@@ -164,7 +164,7 @@ class _ChainFinder:
         among = {each.number for each in same if each.begun == row.lifetime.begun} or {
             each.number for each in same
         }
-        return chains.fact_chain(entry.fact, self._trail, among)
+        return file_changes.fact_chain(entry.fact, self._trail, among)
 
     def _of_chain(self, chain: Sequence[ChainLink]) -> Iterator[FactVersion]:
         if len(chain) < 2:

@@ -9,7 +9,7 @@ from pathlib import Path
 from mdmem.folder import files
 from mdmem.model import CommitId, FilePath, rules
 from mdmem.model.errors import RepositoryProblem, shell_word, verb
-from mdmem.repo import git_files, git_settings
+from mdmem.repo import git_files
 from mdmem.repo.runner import READ_SECONDS, literal_pathspecs, parse_paths, run
 from mdmem.repo.worktree import Repository, path_below
 from mdmem.startup.records import dataclass
@@ -111,7 +111,7 @@ def _own_filters(folder: Path, git_dir: str, common_dir: str) -> tuple[str, ...]
 def work_trees(common_dir: Path) -> frozenset[Path]:
     """The work trees that git's folder lists, as far as their own `.git` leads back there."""
     places = [(common_dir.parent, common_dir)] if common_dir.name == ".git" else []
-    settings = git_settings.parse_settings(git_files.read_bytes(f"{common_dir}/config") or b"")
+    settings = git_files.parse_settings(git_files.read_bytes(f"{common_dir}/config") or b"")
     places += [
         (common_dir / os.fsdecode(value), common_dir)
         for section, name, value in settings or ()

@@ -13,7 +13,7 @@ from pathlib import Path
 from mdmem.folder.layout import is_markdown
 from mdmem.model import CommitId, FilePath
 from mdmem.model.errors import RepositoryProblem, shell_word
-from mdmem.repo import git_files, git_settings
+from mdmem.repo import git_files
 from mdmem.repo.runner import READ_SECONDS, GitResult, literal_pathspecs, parse_paths, run, setting
 from mdmem.startup import late
 from mdmem.startup.records import dataclass, replace
@@ -150,14 +150,14 @@ class Repository:
 
     def setting(self, name: str) -> str | None:
         """The value of one of git's settings; None where it is not set."""
-        settings, key = self._settings(), git_settings.key_of(name)
+        settings, key = self._settings(), git_files.key_of(name)
         value = settings.values.get(key, b"") if settings else None
         if settings is None or value is None:
             return setting(self.folder, name)
         return value.decode("utf-8", "replace") if settings.has(*key) else None
 
-    def _settings(self) -> git_settings.GitSettings | None:
-        return git_settings.read_settings(str(self.git_dir)) if self.is_simple else None
+    def _settings(self) -> git_files.GitSettings | None:
+        return git_files.read_settings(str(self.git_dir)) if self.is_simple else None
 
     def person(self, role: str) -> bytes | None:
         """The AUTHOR, or the COMMITTER, as `NAME <EMAIL>`; None where git has to be asked."""
@@ -183,7 +183,7 @@ class Repository:
             name.decode().lower(): value.strip() if equals else None
             for name, equals, value in pairs
         }
-        may_use_email = git_settings.is_off(values.get("user.useconfigonly", b""))
+        may_use_email = git_files.is_off(values.get("user.useconfigonly", b""))
 
         def is_set(role: str, part: str) -> bool:
             variables = (
@@ -214,11 +214,11 @@ class Repository:
 
         Settings of the user's that git includes for this repository are among them.
         """
-        settings = git_settings.read_settings(None)
+        settings = git_files.read_settings(None)
         configured = settings.addresses() if settings else None
         if configured is None:
             configured = self._configured_addresses()
-        return _folded([*configured, *map(os.fsencode, git_settings.address_variables())])
+        return _folded([*configured, *map(os.fsencode, git_files.address_variables())])
 
     def _configured_addresses(self) -> list[bytes]:
         pattern = r"^(user|author|committer)\.email$"

@@ -9,7 +9,7 @@ from mdmem.health.stats import ContextFigures, Drift, Figures, RunFigures, Searc
 from mdmem.model import Source
 from mdmem.model.errors import number_of
 from mdmem.model.history import FactTrends, MarkdownTrends, TrendSection
-from mdmem.past.figures import week_name
+from mdmem.past.lifetimes import week_name
 from mdmem.show.formatting import dim, one_line
 from mdmem.text.document import join_path
 

@@ -14,7 +14,7 @@ from statistics import NormalDist
 from typing import TYPE_CHECKING, Any
 
 from mdmem.folder import files, installed
-from mdmem.index.blend import Likeness
+from mdmem.index.ranking import Likeness
 from mdmem.llm.endpoints import ModelFailure
 from mdmem.model.errors import WorkspaceProblem
 from mdmem.vectors.source import (

@@ -29,7 +29,7 @@ _IDLE_SECONDS, _LOOK_SECONDS, _REQUEST_SECONDS = 600.0, 10.0, 1.0
 _LOADED = (
     *("difflib", "random", "shutil", "sqlite3", "subprocess", "tempfile", "tomllib", "zoneinfo"),
     *("mdmem.__main__", "mdmem.agenthooks", "mdmem.githooks.hooks", "mdmem.githooks.mergedriver"),
-    *("mdmem.index.changed_files", "mdmem.past.trail_update", "mdmem.changes.apply"),
+    *("mdmem.index.pages", "mdmem.past.trail_update", "mdmem.changes.apply"),
     *("mdmem.changes.repeats", "mdmem.cli", "mdmem.cli.hosting", "mdmem.cli.deciding"),
     *("mdmem.cli.maintenance", "mdmem.cli.reading"),
     *("mdmem.cli.searching", "mdmem.cli.writing", "mdmem.editors.corrections"),

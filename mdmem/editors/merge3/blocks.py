@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from mdmem.editors import likeness
-from mdmem.editors.merge3.atoms import (
+from mdmem.editors.merge3.values import (
     AtomKind,
     AtomTriple,
     MergedText,
     Ranked,
+    choices,
     merge_atoms,
+    merge_items,
+    merge_lines,
     versions_of_sides,
 )
-from mdmem.editors.merge3.values import choices, merge_items, merge_lines
 from mdmem.editors.pairs import half_in_common
 from mdmem.editors.text_units import (
     BY_LINE,

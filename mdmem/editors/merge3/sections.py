@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
-from mdmem.editors.merge3.section_matches import SectionMatches, SectionTriple
 from mdmem.editors.merge3.sequences import merge_order, merge_set_order
 from mdmem.editors.merge3.units import MergedUnit
 from mdmem.editors.merge3.values import choices
+from mdmem.editors.merge3.versions import SectionMatches, SectionTriple
 from mdmem.editors.sections import SectionPart, SectionParts
 from mdmem.startup import late
 from mdmem.startup.records import dataclass

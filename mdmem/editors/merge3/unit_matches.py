@@ -7,9 +7,8 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from functools import partial
 
 from mdmem.editors import likeness
-from mdmem.editors.merge3.section_matches import SectionMatches
 from mdmem.editors.merge3.values import ItemText
-from mdmem.editors.merge3.versions import Version
+from mdmem.editors.merge3.versions import SectionMatches, Version
 from mdmem.editors.pairs import half_in_common, one_to_one, unmatched_between
 from mdmem.editors.text_units import Unit
 from mdmem.startup.records import dataclass, field, replace

@@ -9,12 +9,12 @@ from itertools import groupby, pairwise
 from typing import Any
 
 from mdmem.editors.merge3.blocks import merge_unit
-from mdmem.editors.merge3.section_matches import SectionMatches
 from mdmem.editors.merge3.sequences import merge_order, merge_set_order
 from mdmem.editors.merge3.unit_matches import UnitMatches, UnitTriple
 from mdmem.editors.merge3.values import choices
 from mdmem.editors.merge3.versions import (
     MOST_SPACES,
+    SectionMatches,
     Version,
     number_of_item,
     with_number,
