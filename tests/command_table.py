@@ -27,7 +27,7 @@ from mdmem.model.writes import (
     UserEdit,
     WriteOptions,
 )
-from mdmem.review.write_policy import Asked
+from mdmem.review.proposing import Asked
 
 AGENT = "mcp/x"
 OPTIONS = WriteOptions(actor=AGENT)

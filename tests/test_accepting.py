@@ -15,7 +15,7 @@ from mdmem.past.messages import CommitNote
 from mdmem.proposals import pieces
 from mdmem.proposals.parts import Part
 from mdmem.proposals.pieces import FactPiece, FileFacts, FileSource, SectionPiece
-from mdmem.review.accept import VERB, AcceptEdit, PartTaking, edit, overtaken
+from mdmem.review.deciding import VERB, AcceptEdit, PartTaking, edit, overtaken
 from mdmem.text.document import parse
 from mdmem.text.facts import fact_id
 

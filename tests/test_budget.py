@@ -24,7 +24,7 @@ TOO_LOW = 0.98
 MANY_BY_POSITION = 5
 WRITING = ("mdmem.changes.apply", "mdmem.changes.plan", "mdmem.changes.verbs")
 """What a write is; it imports all that these import, late ones and those for types too."""
-ELSEWHERE = {"mdmem.review.accept"}
+ELSEWHERE = {"mdmem.review.deciding"}
 """Loaded by the name that an edit gives."""
 READING = ("index.catching_up", "search", "queries.search", "proposals", "vectors", "llm")
 """Rooms that a write does not stand on."""

@@ -9,7 +9,7 @@ from conftest import World
 from workspaces import MARK, NOW, SEED, Desk, append, code_of, desk, refused
 
 from mdmem.changes.verbs import require_writable
-from mdmem.changes.verbs.superseding import edit_text
+from mdmem.changes.verbs.foundations import edit_text
 from mdmem.cli.commands import COMMANDS
 from mdmem.folder import files
 from mdmem.model import FilePath, Source

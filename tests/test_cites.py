@@ -19,8 +19,8 @@ from mdmem.model.history import FactHistory, SectionHistory, ShowBlame, ShowHist
 from mdmem.model.pipelines import Digest
 from mdmem.model.searches import ListFacts, Search
 from mdmem.model.writes import DayEntry, DigestDay, Log, Remember, Revert, WriteOptions
-from mdmem.show import history as show_history
 from mdmem.show import hits as show_hits
+from mdmem.show import past as show_history
 from mdmem.show.values import to_json
 
 DAY = date(2026, 3, 4)

@@ -32,7 +32,7 @@ from mdmem.model.errors import ProposalProblem
 from mdmem.model.proposals import ListDecision, PartState, Propose, ProposeBranch
 from mdmem.model.writes import Action, EditSection, PipelineNote, Remember, WriteOptions
 from mdmem.past.messages import CommitNote, compose_message
-from mdmem.proposals import branches, reading
+from mdmem.proposals import listings, origins
 from mdmem.review import deciding, proposing
 from mdmem.text.facts import fact_id
 
@@ -124,7 +124,7 @@ def test_a_night_is_decided_on_by_its_name_alone(at: Desk) -> None:
 def test_a_night_of_several_machines(at: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     names = []
     for machine, text in (("0a1b2c3d", CELLO), ("0a1b2c3e", BICYCLE)):
-        monkeypatch.setattr("mdmem.proposals.branches.host_name", lambda name=machine: name)
+        monkeypatch.setattr("mdmem.proposals.origins.host_name", lambda name=machine: name)
         names.append(dreamt(at, fact(text), NIGHTS[0]))
     error = problem(accept, at, NIGHTS[0])
     assert (error.code, error.message) == (
@@ -264,7 +264,7 @@ def test_what_a_rejection_leaves(at: Desk) -> None:
         ["git", "commit-tree", "HEAD^{tree}", "-m", "x"],
         environment={"GIT_COMMITTER_DATE": "1700000000 +0000"},
     )
-    at.git("update-ref", f"{branches.CLOSED}0123abcd", old.stdout.strip())
+    at.git("update-ref", f"{origins.CLOSED}0123abcd", old.stdout.strip())
     removed = ("likes tea", "drives a Volvo")
     decision = reject(at, proposal, *map(fact_id, (CELLO, BICYCLE, *removed)))
     lines = [f"- {text}" for text in (CELLO, BICYCLE)] + [f"+ {text}" for text in removed]
@@ -288,12 +288,12 @@ def test_what_a_rejection_leaves(at: Desk) -> None:
 
 def test_all_parts_withdrawn_close_a_proposal(at: Desk) -> None:
     proposal = propose(at, fact(CELLO))
-    ((read,), _) = reading.read_open(at.workspace)
+    ((read,), _) = listings.read_open(at.workspace)
     at.git("switch", "-q", read.view.branch)
     assert deciding.withdraw_parts(at.workspace, read, read.parts) is False
     at.git("switch", "-q", "main")
     assert deciding.withdraw_parts(at.workspace, read, read.parts) is True
-    assert (at.subjects(), list(closed(at)), reading.read_open(at.workspace)) == (
+    assert (at.subjects(), list(closed(at)), listings.read_open(at.workspace)) == (
         ["seed"],
         [proposal],
         ([], ()),
@@ -342,9 +342,9 @@ def test_a_branch_that_is_made_anew_says_what_its_commits_said(at: Desk) -> None
         "log", "--reverse", "--format=%B%x00", "HEAD..mdmem/proposals/bot/0123abcd"
     ).split("\0")
     ended = replace(ended, op=Op.RETRACT, section=("Memory", "Work"))
-    named = branches.find_proposal(at.workspace, "0123abcd").id
+    named = origins.find_proposal(at.workspace, "0123abcd").id
     expected = [
-        branches.with_id(message, named)
+        origins.with_id(message, named)
         for message in (
             compose_message(taken, (SEED, text)),
             *map(compose_message, (*stated, ended)),

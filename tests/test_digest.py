@@ -21,7 +21,7 @@ from mdmem.model.pipelines import LINES, Digest, StepFigures
 from mdmem.model.writes import Forget, Remember, WriteOptions
 from mdmem.nights.digest import news
 from mdmem.past.messages import parse_trailers
-from mdmem.show.pipelines import digest_text
+from mdmem.show.runs import digest_text
 
 
 @pytest.fixture

@@ -36,7 +36,7 @@ from mdmem.model.reads import ShowFigures
 from mdmem.model.writes import Log, Purge
 from mdmem.nights.digest import cursors
 from mdmem.nights.steps import RUNS_NAME
-from mdmem.show.pipelines import digest_text
+from mdmem.show.runs import digest_text
 from mdmem.show.values import to_json
 
 ONE = fact([3], "The pipes behind wall 2 drip slowly", "drip slowly")

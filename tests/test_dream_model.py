@@ -33,7 +33,7 @@ from mdmem.nights.dream.cases import FORGETS_NOTHING, SAID_ONCE
 from mdmem.nights.dream.curated import CuratedMemory
 from mdmem.nights.dream.model_step import NightModel
 from mdmem.nights.dream.policy import Suggestion, leave
-from mdmem.show.pipelines import dream_text
+from mdmem.show.runs import dream_text
 from mdmem.show.values import to_json
 from mdmem.startup.records import replace
 

@@ -26,7 +26,7 @@ from mdmem.memory import Memory
 from mdmem.model import Source
 from mdmem.model.errors import MdmemError
 from mdmem.model.pipelines import TOO_MANY_WAIT, DreamOp
-from mdmem.show.pipelines import dream_notes
+from mdmem.show.runs import dream_notes
 from mdmem.show.values import to_json
 
 ADD, UPDATE, DELETE, NONE = DreamOp

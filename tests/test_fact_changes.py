@@ -13,7 +13,7 @@ from mdmem.model.errors import HistoryProblem, UsageProblem
 from mdmem.model.history import ChangeKind, DayView, FactChange, ShowChanges
 from mdmem.model.reads import SectionView, Show
 from mdmem.model.writes import Action, EditSection, Forget, Log, Remember, WriteOptions
-from mdmem.show.history import changes_text, day_text
+from mdmem.show.past import changes_text, day_text
 
 OLD, NEW = "works at Figma", "works at Notion"
 

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from workspaces import Desk, code_of, desk
 
-from mdmem.changes.instructions import files_with_instructions, set_instructions
+from mdmem.changes.agent_files import files_with_instructions, set_instructions
 from mdmem.editors.instructions import find_instructions, put_in, take_out
 from mdmem.folder import files, installed
 from mdmem.mcp.tools import TOOLS

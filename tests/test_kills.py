@@ -23,7 +23,7 @@ from mdmem.model import Source
 from mdmem.model.pipelines import Sync
 from mdmem.model.proposals import PartState
 from mdmem.model.writes import Log, PurgeResult, Remember, Revert, Save, WriteOptions
-from mdmem.proposals import branches, reading
+from mdmem.proposals import listings, origins
 from mdmem.text.facts import fact_id
 
 MOST_STEPS = 400
@@ -49,7 +49,7 @@ def require_sound(at: Desk, status: str = "") -> None:
 
 
 def tips(at: Desk) -> dict[str, str]:
-    return {ref.id: ref.tip for ref in branches.open_proposals(at.workspace).values()}
+    return {ref.id: ref.tip for ref in origins.open_proposals(at.workspace).values()}
 
 
 def states(at: Desk, proposal: str) -> dict[str, PartState]:
@@ -264,7 +264,7 @@ def check_sync(state: str, ways: int, copy: Desk, at: Desk, whole: Desk, step: i
     assert copy.head() == copy.git("-C", "../origin.git", "rev-parse", "main").strip()
     proposals = ("for-each-ref", "--format=%(refname) %(objectname)", "refs/heads/mdmem")
     assert copy.git(*proposals) == copy.git("-C", "../origin.git", *proposals)
-    waits = [part.view.new for each in reading.read_open(copy.workspace)[0] for part in each.parts]
+    waits = [part.view.new for each in listings.read_open(copy.workspace)[0] for part in each.parts]
     assert "ada proposes this" in waits
     assert ("bo proposes this" in waits) == ("bo 1" in words)
     lines = [line for path in copy.root.rglob("*.md") for line in path.read_text().splitlines()]

@@ -11,7 +11,7 @@ from program_source import PATHS, nodes
 
 from mdmem.changes.verbs import verb_of
 from mdmem.model.writes import UserEdit
-from mdmem.review.accept import AcceptEdit
+from mdmem.review.deciding import AcceptEdit
 from mdmem.warm import server
 
 LOADERS = {"module", "import_module", "enter"}

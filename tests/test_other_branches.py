@@ -12,7 +12,7 @@ from mdmem import agenthooks
 from mdmem.memory import Memory
 from mdmem.model.reads import MoreFacts
 from mdmem.model.writes import Forget, Log, Remember
-from mdmem.queries import other_branches
+from mdmem.queries import status as other_branches
 from mdmem.show.reads import status_text
 from mdmem.show.values import to_json
 

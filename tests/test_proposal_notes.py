@@ -14,7 +14,7 @@ from mdmem.model.proposals import PartOrigin, PartState
 from mdmem.past.messages import CommitNote, compose_message
 from mdmem.past.notes import parse_message
 from mdmem.proposals import origins
-from mdmem.proposals.branches import ProposalRef, ProposedBranch
+from mdmem.proposals.origins import ProposalRef, ProposedBranch
 from mdmem.repo import branch_commits
 from mdmem.text.facts import fact_id
 

@@ -32,12 +32,12 @@ from mdmem.model.proposals import (
     ProposeBranch,
 )
 from mdmem.model.writes import Forget, Purge, Remember
-from mdmem.proposals import branches, origins, reading
+from mdmem.proposals import listings, origins
 from mdmem.queries import removed_facts
 from mdmem.review import deciding, proposing
 from mdmem.show.maintenance import reviewed_text
-from mdmem.show.proposals import proposal_text, proposals_json, visible
 from mdmem.show.reads import status_text
+from mdmem.show.reviews import proposal_text, proposals_json, visible
 from mdmem.show.values import to_json
 from mdmem.text.facts import fact_id
 
@@ -122,7 +122,7 @@ def test_what_is_no_text_or_no_file_is_left_alone(at: Desk) -> None:
     at.commit("by hand")
     at.git("switch", "-q", "main")
     at.git("branch", "mdmem/proposals/bot/0123abcd", "feature")
-    ((read,), _) = reading.read_open(at.workspace)
+    ((read,), _) = listings.read_open(at.workspace)
     assert [part.name for part in read.parts] == [fact_id("plays the cello")]
     assert set(read.view.others) == {"memory/bad.md", "memory/link.md", "code.py"}
     accept(at, "0123abcd")
@@ -170,7 +170,7 @@ def test_a_path_that_no_user_could_name_is_left_alone(at: Desk, name: bytes) -> 
         entry = ("40000", folder, tree(at, entry))
     memory = ("100644", b"MEMORY.md", at.git("rev-parse", "HEAD:MEMORY.md").strip())
     stranger(at, tree(at, *sorted([entry, memory], key=lambda each: each[1])))
-    ((read,), unreadable) = reading.read_open(at.workspace)
+    ((read,), unreadable) = listings.read_open(at.workspace)
     assert (read.parts, read.view.others, unreadable) == ((), (os.fsdecode(name),), ())
     assert proposal_text(read.view).replace("\n", "").isprintable()
 
@@ -236,7 +236,7 @@ def test_one_that_cannot_be_read_is_named_and_the_others_are_answered(at: Desk, 
 
 def test_a_closed_one_that_cannot_be_read_is_no_obstacle(at: Desk) -> None:
     good = propose(at, fact("plays the cello"))
-    gone = at.root / ".git" / branches.CLOSED / "22222222"
+    gone = at.root / ".git" / origins.CLOSED / "22222222"
     gone.parent.mkdir(parents=True)
     gone.write_text("1" * 40 + "\n")
     assert accept(at, good).closed
@@ -245,13 +245,13 @@ def test_a_closed_one_that_cannot_be_read_is_no_obstacle(at: Desk) -> None:
 
 def test_only_a_failure_to_read_is_one_branchs(at: Desk) -> None:
     propose(at, fact("plays the cello"))
-    (ref,) = branches.open_proposals(at.workspace).values()
+    (ref,) = origins.open_proposals(at.workspace).values()
 
     def missing(_: object) -> list[object]:
         raise RepositoryProblem("git-missing", "git is not installed")
 
     with pytest.raises(RepositoryProblem):
-        branches.read_each([ref], missing)
+        origins.read_each([ref], missing)
 
 
 def test_a_forged_note_makes_no_agent_the_user(at: Desk) -> None:
@@ -269,7 +269,7 @@ def test_names_of_branches_that_are_none_of_ours_are_passed_by(at: Desk) -> None
         "mdmem/other",
     ):
         at.git("branch", name)
-        assert branches.open_proposals(at.workspace) == {}
+        assert origins.open_proposals(at.workspace) == {}
         at.git("branch", "-D", name)
 
 
@@ -333,7 +333,7 @@ def test_a_decision_that_is_killed_is_finished_by_the_next(
             reject(at, proposal, name)
     assert parts(at, proposal)[name].state is PartState.REJECTED
     reject(at, proposal, name)
-    tip = branches.find_proposal(at.workspace, proposal).tip
+    tip = origins.find_proposal(at.workspace, proposal).tip
     assert "bicycle" not in at.git("show", f"{tip}:MEMORY.md")
     assert len(origins.rejected_parts(at.workspace.repository, at.workspace.repository.head())) == 1
 

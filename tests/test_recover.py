@@ -16,7 +16,7 @@ from killed_write import killed_at_every_step
 from workspaces import MARK, NOW, SEED, Desk, append, apply, code_of, desk
 
 from mdmem.changes import pending, recover
-from mdmem.changes.instructions import set_instructions
+from mdmem.changes.agent_files import set_instructions
 from mdmem.folder import files, journal
 from mdmem.folder.journal import CommitStep, FileStep, Journal
 from mdmem.model import FilePath

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mdmem.text.render import plain
+from mdmem.show.hits import plain
 
 CASES = {
     "plain words": "plain words",

@@ -11,7 +11,7 @@ from workspaces import NOW, SEED, Desk, append, apply, desk
 
 from mdmem.model.proposals import Advice, AdviceKind, ReviewResult
 from mdmem.model.writes import Action, Change, EditSection, WriteOptions, WriteResult
-from mdmem.review import reviewing
+from mdmem.review.advice import apply_safe_advice, gather_advice
 from mdmem.text.facts import fact_id
 
 NEAR = "# M\n\n- Prefers dark mode in the editor\n- Prefers the dark mode in editors\n"
@@ -24,7 +24,7 @@ def at(world: World, repository: Path, monkeypatch: pytest.MonkeyPatch) -> Desk:
 
 
 def advice(at: Desk) -> tuple[Advice, ...]:
-    return reviewing.gather_advice(at.workspace, lambda _: None)
+    return gather_advice(at.workspace, lambda _: None)
 
 
 def applied(
@@ -33,7 +33,7 @@ def applied(
     options: WriteOptions | None = None,
 ) -> ReviewResult:
     workspace = at.workspace
-    return reviewing.apply_safe_advice(
+    return apply_safe_advice(
         workspace,
         options or WriteOptions(),
         carry_out or (lambda change: apply(workspace, change)),

@@ -48,9 +48,9 @@ from mdmem.model.searches import (
 )
 from mdmem.model.writes import WriteResult
 from mdmem.secrets import Secret
-from mdmem.show import history, hits, maintenance, pipelines, reads, writes
+from mdmem.show import hits, maintenance, past, reads, runs, writes
+from mdmem.show.hits import plain
 from mdmem.show.values import to_json
-from mdmem.text.render import plain
 
 COMMIT = CommitId("0123456789abcdef0123456789abcdef01234567")
 HIT = Hit(
@@ -292,7 +292,7 @@ LINK = FactLink(LOGGED, FactId("1f3c9a2b"), "tea", AT, None, "a.md", ("A",), Sta
 
 class TestHistory:
     def test_in_colour(self):
-        shown = history.history_text(STORY, words=True, colour=True)
+        shown = past.history_text(STORY, words=True, colour=True)
         assert shown == (
             "\x1b[2m2026-03-05 09:30  0123456789  remember\x1b[0m\n    # A\n\n    \x1b[31m[-a-]\x1b[0m\n    \x1b[32m{+b+}\x1b[0m"
         )
@@ -303,14 +303,12 @@ class TestHistory:
         revision = RevisionView(by_hand, other, text, text, (other,))
         link = replace(LINK, text=text, made=replace(LOGGED, reason=other))
         shown = (
-            history.history_text(replace(STORY, revisions=(revision,)), words=True, colour=False),
-            history.history_text(
+            past.history_text(replace(STORY, revisions=(revision,)), words=True, colour=False),
+            past.history_text(
                 FactHistory(FactId("a"), Status.CURRENT, (link,) * 2), words=True, colour=False
             ),
-            history.blame_text(Blame("a.md", (), (BlamedLine(1, text, by_hand),)), colour=False),
-            history.presences_text(
-                TextHistory(text, (PresenceView(text, (other,), by_hand, None),))
-            ),
+            past.blame_text(Blame("a.md", (), (BlamedLine(1, text, by_hand),)), colour=False),
+            past.presences_text(TextHistory(text, (PresenceView(text, (other,), by_hand, None),))),
         )
         assert not set("".join(shown)) & set(STEERS + "\r")
 
@@ -359,7 +357,7 @@ def test_nothing_of_a_session_steers_the_terminal_of_a_digest():
         entries=[entry],
         left=[LeftSession("/p/\u202e\nx.jsonl", "unknown-format")],
     )
-    lines = pipelines.digest_text(result).split("\n")
+    lines = runs.digest_text(result).split("\n")
     assert len(lines) == 4
     assert "".join(lines).isprintable()
 
@@ -382,7 +380,7 @@ def test_a_night_counts_the_reasons_for_which_entries_are_left():
     changes = (left("it was said only once"), left("it stands"), left("it was said only once"))
     day = date(2026, 3, 4)
     result = DreamResult("dream/2026-03-04", (day,), changes, StepFigures(), ModelFigures())
-    assert pipelines.dream_text(result).splitlines() == [
+    assert runs.dream_text(result).splitlines() == [
         "dream/2026-03-04: 0 applied, 0 proposed, 3 skipped",
         "  2 skipped: it was said only once",
         "  1 skipped: it stands",

@@ -21,7 +21,7 @@ from mdmem.model.pipelines import Sync, SyncResult
 from mdmem.model.proposals import ProposeBranch
 from mdmem.model.searches import ListFacts
 from mdmem.model.writes import Log, Purge, Remember, WriteOptions
-from mdmem.proposals import branches, reading
+from mdmem.proposals import listings, origins
 from mdmem.repo import remotes, runner
 from mdmem.review import proposing
 from mdmem.sync import syncing
@@ -792,7 +792,7 @@ class TestProposals:
         sync(pair.bo)
 
     def on(self, monkeypatch: pytest.MonkeyPatch, host: str) -> None:
-        monkeypatch.setattr(branches, "host_name", lambda: host)
+        monkeypatch.setattr(origins, "host_name", lambda: host)
 
     def refs(self, at: Desk) -> list[str]:
         """The branches of proposals at a clone, or at the remote, which are at one commit."""
@@ -805,7 +805,7 @@ class TestProposals:
         return [line.partition(" ")[0] for line in here.splitlines()]
 
     def waiting(self, at: Desk) -> set[str]:
-        found = reading.read_open(at.workspace)[0]
+        found = listings.read_open(at.workspace)[0]
         views = [part.view for each in found for part in each.parts]
         return {str(view.new or view.old) for view in views if view.state.waits}
 
@@ -854,7 +854,7 @@ class TestProposals:
         sync(pair.bo)
         self.in_step(pair)
         assert self.waiting(pair.ada) == {"amber is a stone"}
-        own = branches.own_ref(pair.ada.workspace, BOT)
+        own = origins.own_ref(pair.ada.workspace, BOT)
         assert own
         assert own.is_own
         (ref,) = self.refs(pair.ada)
@@ -904,10 +904,10 @@ class TestProposals:
     def test_what_another_machine_proposes_is_not_trusted_more(self, pair: Pair):
         propose(pair.ada, fact("amber is a stone"), source=Source.USER_STATED, actor="dream-")
         self.in_step(pair)
-        (proposal,) = reading.read_open(pair.bo.workspace)[0]
+        (proposal,) = listings.read_open(pair.bo.workspace)[0]
         assert not proposal.ref.is_own
         assert proposal.parts[0].view.origin.source is not Source.USER_STATED
-        (own,) = reading.read_open(pair.ada.workspace)[0]
+        (own,) = listings.read_open(pair.ada.workspace)[0]
         assert own.ref.is_own
 
     def test_one_with_other_files_or_a_secret_stays_where_it_is(self, pair: Pair):
@@ -942,7 +942,7 @@ class TestProposals:
         assert pair.tip() == pair.ada.head()
         assert said == [
             "proposals stay where they are: origin refused the push: no such names"
-            " error: hook declined to update " + branches.own_branch(BOT)[1]
+            " error: hook declined to update " + origins.own_branch(BOT)[1]
         ]
         hook.unlink()
         assert len(self.in_step(pair)) == 1
@@ -998,7 +998,7 @@ class TestProposals:
             *("amber is a stone", "basalt is a fish", "cobalt is blue", "remember that [PURGED]")
         }
         own = [
-            {ref.actor for ref in branches.open_proposals(at.workspace).values() if ref.is_own}
+            {ref.actor for ref in origins.open_proposals(at.workspace).values() if ref.is_own}
             for at in (pair.ada, pair.bo)
         ]
         assert own == [{BOT}, {"third"}]
@@ -1038,7 +1038,7 @@ class TestProposals:
             self.on(monkeypatch, chance.choice((own, own, "0000cccc")))  # the last is of both
             waiting = [
                 (each.ref.id, part.name, str(part.view.new))
-                for each in reading.read_open(at.workspace)[0]
+                for each in listings.read_open(at.workspace)[0]
                 for part in each.parts
                 if part.view.state.waits and str(part.view.new) not in decided
             ]

@@ -71,7 +71,7 @@ PLACES = {
     "page/serving.py": ["page-PORT.json"],
     "proposals/listings.py": ["lists/"],
     "queries/correctable.py": ["index/"],
-    "queries/other_branches.py": ["branches.json"],
+    "queries/status.py": ["branches.json"],
     "workspace/state.py": ["state-ids"],
     "nights/steps.py": ["runs.jsonl", "reported/"],
     "health/sync_status.py": ["sync-news"],

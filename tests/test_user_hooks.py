@@ -2,7 +2,7 @@
 
 import pytest
 
-from mdmem.changes.write_outcome import (
+from mdmem.changes.file_write import (
     contains_change,
     looks_like_work_of_hook,
     reworded_problem,

@@ -4,7 +4,7 @@ failed.
 
 import pytest
 
-from mdmem.changes.write_outcome import WriteEvidence, WriteOutcome, judge_write
+from mdmem.changes.file_write import WriteEvidence, WriteOutcome, judge_write
 from mdmem.model.errors import PathProblem, RepositoryProblem
 
 BEFORE = b"# Memory\n\n- lives in Oslo\n"

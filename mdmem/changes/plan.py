@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from itertools import islice
 
 from mdmem.changes.file_write import Plan
-from mdmem.changes.verbs import EditedText, FileEdit, RevertEdit, foundations, superseding, verb_of
+from mdmem.changes.verbs import EditedText, FileEdit, RevertEdit, foundations, verb_of
 from mdmem.editors import facts as fact_editor
 from mdmem.editors.fact_difference import FactDifference, fact_difference
 from mdmem.editors.list_items import Foundation, Foundations
@@ -40,7 +40,7 @@ def plan_edit(
     before = lookup.read_file(workspace, path, full_path)
     check.refuse_recalled(verb_of(edit).new_texts(edit), before)
     old = parse_bytes(before) if before is not None else None
-    edited = superseding.edit_text(workspace, edit, path, old)
+    edited = foundations.edit_text(workspace, edit, path, old)
     result = edited.result
     decode(result.text.encode())
     new = parse(result.text)
@@ -282,7 +282,7 @@ def _stated_supersession(
     successor = edited.fact or (facts.added[-1].fact.id if facts.added else None)
     old, location = edited.superseded, None
     if old is None:
-        old, location = superseding.fact_to_supersede(workspace, edit, facts.removed, successor)
+        old, location = foundations.fact_to_supersede(workspace, edit, facts.removed, successor)
     companion = _plan_removal(workspace, edit.options, location) if location else None
     if old is None or old == successor or any(pair.old == old for pair in pairs):
         return (), (), companion

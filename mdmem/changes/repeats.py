@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from mdmem.changes.verbs import FileEdit
-from mdmem.changes.verbs.superseding import edit_text
+from mdmem.changes.verbs.foundations import edit_text
 from mdmem.editors import EditResult
 from mdmem.folder import files, layout
 from mdmem.lookup import lookup

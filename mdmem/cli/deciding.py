@@ -29,8 +29,8 @@ from mdmem.model.proposals import (
 )
 from mdmem.model.writes import Contradict, Forget, Resolve, UserEdit, WriteOptions
 from mdmem.show import hits, maintenance
-from mdmem.show import proposals as show
-from mdmem.show.proposals import proposed_text
+from mdmem.show import reviews as show
+from mdmem.show.reviews import proposed_text
 from mdmem.show.values import to_json
 from mdmem.startup.records import replace
 

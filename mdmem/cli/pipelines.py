@@ -10,7 +10,7 @@ from mdmem.cli.messages import in_flags
 from mdmem.model.errors import UsageProblem
 from mdmem.model.pipelines import FACTS, PASSING, Digest, Dream, Schedule
 from mdmem.model.sessions import ShowSessions
-from mdmem.show import pipelines, reads
+from mdmem.show import reads, runs
 from mdmem.startup.records import replace
 
 if TYPE_CHECKING:
@@ -127,7 +127,7 @@ def digest(
     result = open_memory(call).pipelines.digest(request)
     return Answer(
         result,
-        pipelines.digest_text(result),
+        runs.digest_text(result),
         (_NOTHING_WRITTEN,) if dry_run else (),
         status=1 if result.failed else 0,
     )
@@ -171,8 +171,8 @@ def dream(
     )
     return Answer(
         result,
-        pipelines.dream_text(result),
-        (*map(in_flags, pipelines.dream_notes(result)), *((_NOTHING_WRITTEN,) if dry_run else ())),
+        runs.dream_text(result),
+        (*map(in_flags, runs.dream_notes(result)), *((_NOTHING_WRITTEN,) if dry_run else ())),
         status=0 if result.outcome in ("", *PASSING) else 1,
     )
 
@@ -205,7 +205,7 @@ def run(
     )
     return Answer(
         result,
-        pipelines.run_text(result, only_failures),
+        runs.run_text(result, only_failures),
         status=1 if result.failed else 0,
     )
 
@@ -233,6 +233,6 @@ def schedule(
     result = replace(result, next=tuple(map(in_flags, result.next)))
     return Answer(
         result,
-        pipelines.schedule_text(request, result),
-        pipelines.schedule_notes(request, result),
+        runs.schedule_text(request, result),
+        runs.schedule_notes(request, result),
     )

@@ -20,7 +20,7 @@ from mdmem.model.proposals import (
 )
 from mdmem.past.differences import changed_lines
 from mdmem.show.formatting import unreadable_line
-from mdmem.show.proposals import shown_line, visible
+from mdmem.show.reviews import shown_line, visible
 from mdmem.text.document import join_path
 
 _NARROW = 72

@@ -13,7 +13,7 @@ from mdmem.model.history import ShowBlame, ShowChanges, ShowHistory
 from mdmem.model.reads import ListFiles, SectionView, Show
 from mdmem.show import reads
 from mdmem.show.formatting import VerbatimText, also_notes
-from mdmem.show.history import (
+from mdmem.show.past import (
     blame_text,
     changes_notes,
     changes_text,

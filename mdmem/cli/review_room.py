@@ -32,8 +32,8 @@ from mdmem.model.proposals import (
 from mdmem.model.searches import ConflictView
 from mdmem.model.writes import Change, Forget, Resolve
 from mdmem.show import maintenance
-from mdmem.show import proposals as show
-from mdmem.show.proposals import shown_line
+from mdmem.show import reviews as show
+from mdmem.show.reviews import shown_line
 from mdmem.startup.records import dataclass
 
 _HELP = {

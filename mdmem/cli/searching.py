@@ -117,14 +117,14 @@ def _search(memory: Memory, request: Search) -> Answer:
 
 def _search_proposed(memory: Memory, request: Search) -> Answer:
     # for --proposed alone
-    from mdmem.show import proposals  # noqa: PLC0415
+    from mdmem.show import reviews  # noqa: PLC0415
 
     if request != Search(query=request.query, limit=request.limit):
         raise UsageProblem("--proposed goes only with -n")
     matches = memory.proposals.search(request.query, request.limit)
     return Answer(
         {"query": request.query, "proposed": True, "hits": matches},
-        proposals.hits_text(matches),
+        reviews.hits_text(matches),
         () if matches else ("no match",),
     )
 

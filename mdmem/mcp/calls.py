@@ -23,10 +23,10 @@ from mdmem.model.prompts import BuildContext, Purpose
 from mdmem.model.reads import Outline, SectionView, Show
 from mdmem.model.searches import BuildProgress, FactList, Hit, Search, SearchResult
 from mdmem.model.writes import EditSection, Forget, Log, Remember, WriteOptions, WriteResult
-from mdmem.show import history as histories
+from mdmem.show import past as histories
 from mdmem.show import writes
 from mdmem.show.formatting import also_notes, hit_remarks, section_line, unread_text
-from mdmem.show.history import changes_text
+from mdmem.show.past import changes_text
 from mdmem.show.values import to_json
 from mdmem.startup.records import dataclass, replace
 from mdmem.text.facts import item_text

@@ -198,7 +198,7 @@ class Memory:
         actor = actor or workspace.actor
         if not workspace.proposes(actor):
             return workspace
-        seen: Workspace = module("proposals.own_files").seen_by(workspace, actor)
+        seen: Workspace = module("proposals.rewriting").seen_by(workspace, actor)
         return seen
 
     def _record_event(self, verb: str, options: WriteOptions | None = None) -> EventRecorder:
@@ -278,7 +278,7 @@ class Memory:
         actor = workspace.given_actor(options.actor)
         if not workspace.proposes(actor):
             return False
-        ruling: Ruling = module("review.write_policy").rule_on(workspace, change, actor)
+        ruling: Ruling = module("review.proposing").rule_on(workspace, change, actor)
         if ruling is Ruling.REFUSE:
             workspace.require_writer(actor)
         return ruling is Ruling.PROPOSE
@@ -384,7 +384,7 @@ class Memory:
 
         Raises UsageProblem, HistoryProblem (`before-history`, `commit-not-found`), and as `show`.
         """
-        return module("queries.as_of").show_as_of(self.workspace, request, as_of, self._say)
+        return module("queries.versions").show_as_of(self.workspace, request, as_of, self._say)
 
     def look(self, path: str, actor: str | None = None) -> FolderView | str:
         """Read any file, or list a folder two levels deep ("": the root), as an actor sees it.
@@ -549,7 +549,7 @@ class Memory:
     def review(self) -> ReviewResult:
         """Advise on what could be tidied in the curated files."""
         with self._record_event("review"):
-            return module("review.reviewing").review(self.workspace, self._say)
+            return module("review.advice").review(self.workspace, self._say)
 
     def apply_advice(self, options: WriteOptions) -> ReviewResult:
         """Carry out the advice that is safe, one commit each, and return the rest.
@@ -559,7 +559,7 @@ class Memory:
         with self._record_event("review-apply", options) as event:
             workspace = self.workspace
             workspace.require_writer(workspace.given_actor(options.actor))
-            result = module("review.reviewing").apply_safe_advice(
+            result = module("review.advice").apply_safe_advice(
                 workspace, options, self.apply, self._say
             )
             event.done(bool(result.done))
@@ -610,7 +610,7 @@ class Memory:
 
     def more_on_branches(self) -> tuple[MoreFacts, ...]:
         """The branches with facts that this one never had, as far as that is known at once."""
-        return module("queries.other_branches").more_facts(self.workspace, as_stored=True)
+        return module("queries.status").more_facts(self.workspace, as_stored=True)
 
     def reindex(self, full: bool = False) -> int:
         """Update or rebuild the index; the number of entries. Raises RepositoryProblem (`busy`)."""

@@ -11,7 +11,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from mdmem import repo
-from mdmem.changes import instructions
+from mdmem.changes import agent_files
 from mdmem.events import EventRecorder
 from mdmem.folder import config, files, hook_files, installed, layout, trust
 from mdmem.folder.config import Settings
@@ -129,7 +129,7 @@ def initialise(request: Initialise, environment: Mapping[str, str]) -> InitResul
     named = (environment.get("MDMEM_ACTOR"), settings.actor)
     require_writer(actor_in_shell(named, settings.people, environment), settings, environment)
     if (agents_file := request.agents or request.no_agents) is not None:
-        instructions.require_possible(folder.resolve(), agents_file, remove=request.agents is None)
+        agent_files.require_possible(folder.resolve(), agents_file, remove=request.agents is None)
     is_adopted, adopts = _adoption(folder, existing, settings, environment)
     if request.dry_run:
         plan = _plan(folder.resolve(), existing, request, settings)
@@ -328,14 +328,14 @@ def _settings(workspace: Workspace) -> Settings:
 def _instructions(workspace: Workspace, request: Initialise) -> tuple[WriteResult, tuple[str, ...]]:
     lines: list[str] = []
     if request.agents is not None:
-        result = instructions.set_instructions(workspace, request.agents, False, lines.append)
+        result = agent_files.set_instructions(workspace, request.agents, False, lines.append)
         return result, (
             *lines,
             *result.notes,
             *([] if result.changed else [f"unchanged: {result.path}"]),
         )
-    result = instructions.set_instructions(workspace, request.no_agents or "", True, lines.append)
-    left = [] if result.changed else instructions.files_with_instructions(workspace)
+    result = agent_files.set_instructions(workspace, request.no_agents or "", True, lines.append)
+    left = [] if result.changed else agent_files.files_with_instructions(workspace)
     hints = [
         f"{result.path} has no instructions from mdmem; {path} has: {field('no_agents')} {path}"
         for path in left

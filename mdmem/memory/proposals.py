@@ -18,7 +18,7 @@ from mdmem.model.proposals import (
     ProposedWrite,
 )
 from mdmem.model.writes import WriteOptions
-from mdmem.proposals import branches, listings, reading
+from mdmem.proposals import listings, origins
 from mdmem.review import deciding, list_decisions, proposing
 from mdmem.startup.records import dataclass
 from mdmem.workspace import Say, Workspace
@@ -59,7 +59,7 @@ class Proposals:
     def standing(self) -> ProposalList:
         """The proposals that HEAD has not taken in, and their open parts as a numbered list."""
         with self.record_event("proposals", None):
-            standing, unreadable = reading.read_standing(self.workspace)
+            standing, unreadable = listings.read_standing(self.workspace)
             return ProposalList(
                 tuple(each.view for each in standing),
                 unreadable,
@@ -72,8 +72,8 @@ class Proposals:
         Raises ProposalProblem (`proposal-not-found`, `ambiguous`).
         """
         with self.record_event("proposals", None):
-            ref = branches.find_proposal(self.workspace, named)
-            (proposal,) = reading.read_proposals(self.workspace, [ref])
+            ref = origins.find_proposal(self.workspace, named)
+            (proposal,) = listings.read_proposals(self.workspace, [ref])
         return proposal.view
 
     def part_text(self, named: str, part: str, anyway: bool = False) -> tuple[str, str]:
@@ -96,10 +96,10 @@ class Proposals:
     def search(self, query: str, limit: int) -> tuple[ProposedHit, ...]:
         """The open parts with words of a query, best first."""
         with self.record_event("search-proposed", None):
-            read, unreadable = reading.read_open(self.workspace)
+            read, unreadable = listings.read_open(self.workspace)
             for each in unreadable:
                 self.say(f"proposal {each.id} was not searched: {each.reason}")
-            return reading.find(read, query, limit)
+            return listings.find(read, query, limit)
 
     def decide(self, request: Decide) -> ListDecision:
         """Decide on items of a numbered list, or on parts of a proposal: all or nothing.

@@ -13,7 +13,7 @@ from markupsafe import Markup
 from mdmem.model.errors import number_of
 from mdmem.model.history import ActiveDay, FactDay
 from mdmem.page.links import Links
-from mdmem.show.proposals import visible
+from mdmem.show.reviews import visible
 from mdmem.startup.records import dataclass
 
 WIDTH, HEIGHT = 736, 52

@@ -18,7 +18,7 @@ import mistune
 from mistune.core import BlockState, InlineState
 from mistune.renderers.html import HTMLRenderer
 
-from mdmem.show.proposals import visible
+from mdmem.show.reviews import visible
 from mdmem.startup import late
 from mdmem.text.facts import split_kind
 

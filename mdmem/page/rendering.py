@@ -18,7 +18,7 @@ from mdmem.model.reads import FileNames
 from mdmem.page import charts, markdown
 from mdmem.page.pages import Frame, Page, Piece, Reader, difference, place_of, source_mark
 from mdmem.past.differences import DiffKind
-from mdmem.show.proposals import visible
+from mdmem.show.reviews import visible
 from mdmem.text.document import join_path
 from mdmem.text.facts import key_and_value
 

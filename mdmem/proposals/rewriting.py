@@ -1,21 +1,25 @@
-"""Parts put into a file's text; and a proposal's branch made anew from some of its parts."""
+"""Parts put into a file's text: for an actor who sees the own open ones applied, or to make a
+proposal's branch anew from some of its parts.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Collection, Sequence
 
 from mdmem.editors.fact_difference import fact_difference
-from mdmem.model import CommitId, FactId, FileKind, Op, Provenance, SectionPath
+from mdmem.folder import files, layout
+from mdmem.model import CommitId, FactId, FileKind, FilePath, Op, Provenance, SectionPath
 from mdmem.model.errors import SectionProblem
 from mdmem.model.proposals import PartOp, PartState
 from mdmem.past.messages import CommitNote, compose_message
-from mdmem.proposals import branches, reading, taking
+from mdmem.proposals import listings, origins, taking
+from mdmem.proposals.listings import Proposal
 from mdmem.proposals.parts import Part
 from mdmem.proposals.pieces import EMPTY, FactPiece, SectionPiece
-from mdmem.proposals.reading import Proposal
 from mdmem.proposals.taking import PutText
 from mdmem.repo import branch_commits
-from mdmem.repo.branch_commits import NEW_FILE_MODE, NewCommit, StoredFile
+from mdmem.repo.branch_commits import NEW_FILE_MODE, CommitFiles, NewCommit, StoredFile
 from mdmem.startup.records import replace
 from mdmem.text.document import decode, parse
 from mdmem.workspace import Workspace, open_at
@@ -39,7 +43,7 @@ def rebuild(
     commits = _commits(workspace, proposal, parts, onto)
     for folder in proposal.branch.shared_with:
         other = open_at(folder, workspace.environment)
-        (theirs,) = reading.read_proposals(other, [proposal.ref])
+        (theirs,) = listings.read_proposals(other, [proposal.ref])
         waiting = [part for part in theirs.parts if part.view.state.waits]
         commits += _commits(other, theirs, waiting, onto)
     if not commits:
@@ -66,7 +70,7 @@ def _commits(
             name = branch_commits.full_path(repository, path)
             file = StoredFile(modes.get(name, NEW_FILE_MODE), after.encode())
             commit = part.proposed.commit if part.proposed else proposal.branch.commits[-1]
-            message = branches.with_id(_message(part, before, after), proposal.ref.id)
+            message = origins.with_id(_message(part, before, after), proposal.ref.id)
             commits.append(
                 NewCommit(
                     message=message.encode("utf-8", "replace"),
@@ -157,3 +161,94 @@ def order(part: Part) -> int:
 def in_order(parts: Sequence[Part]) -> list[Part]:
     """Parts in the order in which they can be applied."""
     return sorted(parts, key=order)
+
+
+def seen_by(workspace: Workspace, actor: str | None) -> Workspace:
+    """Memory as an actor sees it: with its own open parts, if its writes are proposed.
+
+    This is the one place that decides; each door reads by it.
+    """
+    repository = workspace.repository
+    if not workspace.proposes(actor) or origins.own_ref(workspace, actor) is None:
+        return workspace
+    head = repository.head()
+    own = OwnFiles(workspace, head, actor, on_disk=True) if head else None
+    return replace(workspace, contents=own) if own and own.parts else workspace
+
+
+class OwnFiles(CommitFiles):
+    """The files of a commit, or (`on_disk`) the current ones, with an actor's own open parts.
+
+    A part that is overtaken is left out: what is there now counts.
+    """
+
+    def __init__(
+        self, workspace: Workspace, commit: CommitId, actor: str | None, *, on_disk: bool = False
+    ) -> None:
+        super().__init__(workspace.repository, commit)
+        self._workspace, self._on_disk = workspace, on_disk
+        self.proposal = _read_own(workspace, actor)
+        self.waiting = (
+            [part for part in self.proposal.parts if part.view.state.waits] if self.proposal else []
+        )
+        self._own: dict[FilePath, list[Part]] = defaultdict(list)
+        self._left_out: dict[FilePath, list[Part]] = defaultdict(list)
+        self._seen: dict[FilePath, bytes | None] = {}
+        self.parts: list[Part] = []
+        for part in in_order(self.waiting):
+            is_own = part.view.state is PartState.OPEN and part.view.origin.actor == actor
+            (self._own if is_own else self._left_out)[part.view.path].append(part)
+            self.parts += [part] if is_own else []
+
+    def read(self, path: FilePath) -> bytes | None:
+        """The bytes of a file as the actor sees it; None where there is none."""
+        if path not in self._seen:
+            self._seen[path] = self._read(path)
+        return self._seen[path]
+
+    def _read(self, path: FilePath) -> bytes | None:
+        if self._on_disk:
+            root = self._workspace.root
+            is_outside = layout.is_outside(path)
+            data = files.read(root / path if is_outside else files.path_on_disk(root, path))
+        else:
+            data = super().read(path)
+        if path not in self._own or self.proposal is None:
+            return data
+        of_file = [part for part in self.proposal.parts if part.view.path == path]
+        base = self.proposal.view.base
+        if len(of_file) == len(self._own[path]) and data == self._at(base, path):
+            return self._at(self.proposal.ref.tip, path)  # what all of these parts make of it
+        kind, text = self._workspace.kind_of(path), decode(data or b"")
+        for part in self._own[path]:
+            text = put_part(part, text, kind)
+        return text.encode() if text or data is not None else None
+
+    def _at(self, commit: CommitId | None, path: FilePath) -> bytes | None:
+        return CommitFiles(self.repository, commit).read(path) if commit else None
+
+    def paths(self) -> list[FilePath]:
+        paths = list(self._workspace.memory_files()) if self._on_disk else super().paths()
+        return list(dict.fromkeys((*paths, *self._own)))
+
+    def replaced(self, path: FilePath, before: bytes | None, after: bytes) -> list[Part]:
+        """The parts that the actor does not see, and whose places an edit has changed."""
+        kind = self._workspace.kind_of(path)
+        old, new = decode(before or b""), decode(after)
+        return [
+            part
+            for part in self._left_out[path]
+            if text_at(part, old, kind) != text_at(part, new, kind)
+        ]
+
+    def for_branch(self, path: FilePath, after: bytes, replaced: Collection[Part]) -> bytes:
+        kind, text = self._workspace.kind_of(path), decode(after)
+        for part in self._left_out[path]:
+            if part not in replaced:
+                text = put_part(part, text, kind, is_forced=True)
+        return text.encode()
+
+
+def _read_own(workspace: Workspace, actor: str | None) -> Proposal | None:
+    ref = origins.own_ref(workspace, actor)
+    return listings.read_proposals(workspace, [ref])[0] if ref else None

@@ -9,10 +9,10 @@ from mdmem.index.query import Filter, label_conditions
 from mdmem.model import Status
 from mdmem.model.proposals import PartOp
 from mdmem.model.searches import FactList, Hit, ListFacts, Search, SearchResult
-from mdmem.proposals import reading
-from mdmem.proposals.own_files import OwnFiles
+from mdmem.proposals import listings
 from mdmem.proposals.parts import Part
 from mdmem.proposals.pieces import FactPiece
+from mdmem.proposals.rewriting import OwnFiles
 from mdmem.queries import search
 from mdmem.startup.records import replace
 from mdmem.text.document import parse_bytes
@@ -68,7 +68,7 @@ def _found(own: OwnFiles, request: Search | ListFacts) -> list[tuple[Part, float
         return [(part, 0.0) for part in own.parts]
     mine = replace(own.proposal, parts=tuple(own.parts))
     scores = {
-        id(hit.part): hit.score for hit in reading.find([mine], request.query, len(own.parts))
+        id(hit.part): hit.score for hit in listings.find([mine], request.query, len(own.parts))
     }
     found = [(part, scores[id(part.view)]) for part in own.parts if id(part.view) in scores]
     return sorted(found, key=lambda row: -row[1])

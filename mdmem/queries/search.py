@@ -38,8 +38,8 @@ from mdmem.text.facts import split_key
 from mdmem.workspace import Progress, Say, Workspace
 
 if TYPE_CHECKING:
-    from mdmem.queries.as_of import PastState
     from mdmem.queries.past_questions import PastQuestion
+    from mdmem.queries.versions import PastState
     from mdmem.vectors.questions import AskedMeaning
 
 T = TypeVar("T")
@@ -260,17 +260,17 @@ def _hits_as_of(
     progress: Progress | None,
 ) -> tuple[PastState, tuple[Hit, ...]]:
     # with all that reads old files
-    from mdmem.queries import as_of  # noqa: PLC0415
+    from mdmem.queries import versions  # noqa: PLC0415
 
     if index.members:
         index = replace(index, index=index.members[None].index, members={})
     with fresh_trail(workspace, say, progress) as trail:
-        past = as_of.resolve_as_of(workspace, trail, words)
+        past = versions.resolve_as_of(workspace, trail, words)
         entry_filter = _filter(workspace, request, past.day, past.known)
         query = _query(workspace, request, entry_filter, past.day)
         while True:
             index, matches = _matches(workspace, index, request, query, say, progress)
-            hits = as_of.hits_as_of(workspace, trail, past, matches)
+            hits = versions.hits_as_of(workspace, trail, past, matches)
             # A tree has not all that its past tells of.
             if not len(hits) < query.limit == len(matches) < _MOST_LOOKED_AT:
                 return past, _with_other_authors(workspace, hits[: request.limit])

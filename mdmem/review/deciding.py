@@ -1,4 +1,6 @@
-"""Parts of a proposal, chosen by name; their rejection, and the branch afterwards."""
+"""Parts of a proposal: chosen by name, applied with their provenance or rejected, and the branch
+afterwards.
+"""
 
 from __future__ import annotations
 
@@ -9,24 +11,182 @@ from itertools import groupby
 
 from mdmem.changes.commit_notes import commit_note, with_provenance
 from mdmem.changes.recover import Transaction
+from mdmem.changes.verbs import EditedText, Verb
+from mdmem.editors import EditResult
 from mdmem.folder import files
-from mdmem.model import CommitId, FilePath, Op, Provenance, SectionPath, Source
-from mdmem.model.errors import MdmemError, ProposalProblem, shell_word, verb
-from mdmem.model.proposals import Decide, PartName, PartState, PartView, Selection
+from mdmem.model import (
+    CommitId,
+    FactId,
+    FileKind,
+    FilePath,
+    Op,
+    Provenance,
+    SectionPath,
+    Source,
+    Supersession,
+)
+from mdmem.model.errors import MdmemError, ProposalProblem, field, shell_word, verb
+from mdmem.model.proposals import Decide, PartName, PartOp, PartState, PartView, Selection
 from mdmem.model.writes import WriteOptions, WriteResult, is_night
 from mdmem.past.messages import CommitNote
-from mdmem.proposals import branches, reading, rewriting
-from mdmem.proposals.listings import OpenPart
+from mdmem.proposals import listings, origins, rewriting, taking
+from mdmem.proposals.listings import OpenPart, Proposal
 from mdmem.proposals.parts import Part
-from mdmem.proposals.pieces import FactPiece
-from mdmem.proposals.reading import Proposal
+from mdmem.proposals.pieces import EMPTY, FactPiece, FileFacts, FileSource, SectionPiece
 from mdmem.repo import branch_commits, commits
 from mdmem.repo.branch_commits import NewCommit
-from mdmem.review.accept import AcceptEdit, PartTaking, overtaken
-from mdmem.review.accept import edit as take_part
-from mdmem.startup.records import replace
+from mdmem.startup.records import dataclass, replace
 from mdmem.text.document import Document, join_path, parse, parse_bytes
+from mdmem.text.facts import parse_item
 from mdmem.workspace import Workspace, open_at
+
+
+@dataclass(frozen=True, slots=True)
+class PartTaking:
+    """A part to accept, in a person's own `text` if any, or `anyway`, despite later changes.
+
+    `keeps`: beside what it would replace. `voices` are parts that propose the same, `closes` its
+    rivals: pairs of a proposal and a part.
+    """
+
+    proposal: str
+    part: Part
+    text: str | None = None
+    anyway: bool = False
+    keeps: bool = False
+    voices: tuple[tuple[str, str], ...] = ()
+    closes: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class AcceptEdit:
+    verb = "accept"
+    home = "review.deciding"
+
+    taking: PartTaking
+    options: WriteOptions
+
+
+def edit(change: PartTaking, document: Document | None, kind: FileKind) -> EditedText:
+    """Raises: ProposalProblem (`overtaken`, unless `anyway`), SectionProblem."""
+    now, part = document or EMPTY, change.part
+    if part.view.state is PartState.OVERTAKEN and not change.anyway:
+        raise overtaken(change, part.view.standing)
+    match part.piece, part.source:
+        case FactPiece() as piece, FileSource() as source:
+            return _edit_fact(change, piece, source, now, kind)
+        case SectionPiece() as piece, FileSource() as source:
+            return _edit_section(change, piece, source, now)
+    result = EditResult(
+        text=now.text, op=Op.ACCEPT, section=part.view.section, confirms=part.confirms
+    )
+    return EditedText(result=result, retracts=(*part.retracts, *part.ended))
+
+
+def _edit_fact(
+    change: PartTaking, piece: FactPiece, source: FileSource, now: Document, kind: FileKind
+) -> EditedText:
+    put = taking.put_fact(
+        piece,
+        source,
+        now,
+        kind,
+        wording=change.text,
+        is_forced=change.anyway,
+        keeps=change.keeps,
+    )
+    if put.text is None:
+        raise overtaken(change, put.judgement.standing)
+    new = _new_fact(change)
+    if new is not None and not FileFacts(parse(put.text)).holders(new, None):
+        raise ProposalProblem(
+            "overtaken",
+            f"{change.part.name} would have another meaning in its place",
+            "Write it by hand.",
+        )
+    supersedes = _supersedes(
+        change, new, {item.fact.id for item in put.judgement.goes}, kind is FileKind.DAILY
+    )
+    return EditedText(
+        result=EditResult(
+            text=put.text,
+            op=Op.ACCEPT,
+            section=put.section,
+            supersedes=supersedes,
+            also=change.keeps,
+        )
+    )
+
+
+def _new_fact(change: PartTaking) -> FactId | None:
+    piece = change.part.piece
+    if not isinstance(piece, FactPiece) or piece.new is None:
+        return None
+    return piece.fact if change.text is None else parse_item(taking.written(change.text)).id
+
+
+def _supersedes(
+    change: PartTaking, new: FactId | None, went: set[FactId], is_log: bool
+) -> tuple[Supersession, ...]:
+    if new is None:
+        return ()
+    stated = [pair.old for pair in change.part.supersedes if pair.old in went or is_log]
+    return tuple(
+        Supersession(old, new) for old in dict.fromkeys((*sorted(went), *stated)) if old != new
+    )
+
+
+def _edit_section(
+    change: PartTaking, piece: SectionPiece, source: FileSource, now: Document
+) -> EditedText:
+    put = taking.put_section(piece, source, now, wording=change.text, is_forced=change.anyway)
+    if put.text is None:
+        raise overtaken(change, put.judgement.standing)
+    return EditedText(result=EditResult(text=put.text, op=Op.ACCEPT, section=put.section))
+
+
+def overtaken(change: PartTaking, standing: str | None) -> ProposalProblem:
+    view = change.part.view
+    now, proposed = standing or "nothing", view.new or "to remove it"
+    message = f"{view.name} is outdated: its target has changed since it was proposed"
+    words = " ".join(map(shell_word, (change.proposal, view.name)))
+    command = f"{verb('accept')} {words} {field('anyway')}"
+    hint = f"Now there: {now}\nProposed: {proposed}\nTo accept it anyway: {command}"
+    return ProposalProblem(
+        "overtaken", message, hint, part=view.name, standing=standing, proposed=view.new
+    )
+
+
+def _complete_note(note: CommitNote, edit: AcceptEdit, added: tuple[FactId, ...]) -> CommitNote:
+    change, part = edit.taking, edit.taking.part
+    fact = _new_fact(change) or FactId(part.name)
+    return replace(
+        note,
+        proposal=change.proposal,
+        proposed_by=part.view.origin.actor,
+        accepts=((change.proposal, part.name), *change.voices),
+        closes=change.closes,
+        cites=tuple((fact, cited) for cited in part.view.origin.cites),
+        contradicts=part.contradicts if change.text is None else (),
+        keys=part.keys if change.text is None else (),
+        promotes=tuple((log, fact) for log in part.promotes),
+        only=part.view.op is PartOp.DELETE and not part.forgets,
+    )
+
+
+VERB = Verb(
+    file=lambda workspace, edit: edit.taking.part.view.path,
+    edit=lambda workspace, change, path, document: edit(
+        change.taking, document, workspace.kind_of(path)
+    ),
+    new_texts=lambda edit: tuple(
+        text for text in (edit.taking.text, edit.taking.part.view.new) if text
+    ),
+    appends=lambda edit: edit.taking.part.view.op in (PartOp.ADD, PartOp.RETRACT, PartOp.CONFIRM),
+    decides=lambda edit: not edit.taking.anyway,
+    complete_note=_complete_note,
+)
+
 
 _PARTS_A_COMMIT = 20
 """The maximum of parts in a rejecting commit: as many lines as a message quotes."""
@@ -94,14 +254,14 @@ def part_edit(taking: PartTaking, vouch: bool, options: WriteOptions) -> AcceptE
 def _find(workspace: Workspace, named: str) -> Proposal:
     if is_night(named):
         return _of_night(workspace, named)
-    ref = branches.find_proposal(workspace, named)
-    (proposal,) = reading.read_proposals(workspace, [ref])
+    ref = origins.find_proposal(workspace, named)
+    (proposal,) = listings.read_proposals(workspace, [ref])
     return proposal
 
 
 def _of_night(workspace: Workspace, night: str) -> Proposal:
     proposals = []
-    for proposal in reading.read_open(workspace)[0]:
+    for proposal in listings.read_open(workspace)[0]:
         parts = tuple(part for part in proposal.parts if part.view.origin.run == night)
         if any(part.view.state.waits for part in parts):
             proposals.append(replace(proposal, parts=parts))
@@ -151,13 +311,13 @@ def find_conflicts(workspace: Workspace, takings: Iterable[PartTaking]) -> list[
     """The numbers, from 0, of those that would be overtaken by the ones before them."""
     texts: dict[FilePath, Document | None] = {}
     met = []
-    for number, taking in enumerate(takings):
-        path = taking.part.view.path
+    for number, each in enumerate(takings):
+        path = each.part.view.path
         if path not in texts:
             data = files.read(files.path_on_disk(workspace.root, path))
             texts[path] = None if data is None else parse_bytes(data)
         try:
-            taken = take_part(taking, texts[path], workspace.kind_of(path))
+            taken = edit(each, texts[path], workspace.kind_of(path))
         except ProposalProblem:
             met.append(number)
         except MdmemError:
@@ -305,15 +465,15 @@ def settle(workspace: Workspace, proposals: Sequence[Proposal]) -> tuple[str, ..
         for each in proposals
         if not branch_commits.checked_out_in(repository, each.ref.name)
     ]
-    settled = reading.read_proposals(workspace, refs) if refs else []
-    branches.drop_old(workspace)
+    settled = listings.read_proposals(workspace, refs) if refs else []
+    origins.drop_old(workspace)
     return tuple(after.ref.id for after in settled if _settle(workspace, after))
 
 
 def _settle(workspace: Workspace, after: Proposal) -> bool:
     ref = after.ref
     if is_decided(workspace, after):
-        return branches.close(workspace, ref, _closing_commit(workspace, ref.id, ref.tip))
+        return origins.close(workspace, ref, _closing_commit(workspace, ref.id, ref.tip))
     if after.problems or not after.view.waits:
         return False
     gone = [
@@ -328,7 +488,7 @@ def _settle(workspace: Workspace, after: Proposal) -> bool:
 def is_decided(workspace: Workspace, proposal: Proposal) -> bool:
     """True if nothing of a proposal waits, in any workspace."""
     return not (proposal.problems or proposal.view.waits) and not any(
-        reading.waits(open_at(folder, workspace.environment), proposal.ref)
+        listings.waits(open_at(folder, workspace.environment), proposal.ref)
         for folder in proposal.branch.shared_with
     )
 
@@ -342,8 +502,8 @@ def withdraw_parts(workspace: Workspace, proposal: Proposal, parts: Sequence[Par
     kept = [part for part in proposal.parts if part.name not in names]
     tip = rewriting.rebuild(workspace, proposal, kept, proposal.view.base)
     if tip is None:
-        return branches.close(workspace, before, _closing_commit(workspace, before.id, before.tip))
-    branches.move(workspace, before, replace(before, tip=tip))
+        return origins.close(workspace, before, _closing_commit(workspace, before.id, before.tip))
+    origins.move(workspace, before, replace(before, tip=tip))
     return False
 
 

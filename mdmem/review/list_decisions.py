@@ -23,11 +23,10 @@ from mdmem.model.proposals import (
     Selection,
 )
 from mdmem.model.writes import WriteOptions, WriteResult
-from mdmem.proposals import listings, reading, rewriting
-from mdmem.proposals.listings import OpenPart, Shown, ShownItem, Values, shown_part
-from mdmem.proposals.reading import Proposal
-from mdmem.review.accept import PartTaking
+from mdmem.proposals import listings, rewriting
+from mdmem.proposals.listings import OpenPart, Proposal, Shown, ShownItem, Values, shown_part
 from mdmem.review.deciding import (
+    PartTaking,
     choose_parts,
     find_conflicts,
     part_edit,
@@ -91,7 +90,7 @@ def decide(workspace: Workspace, request: Decide, say: Say) -> ListDecision:
             case Selection(proposal=str(named)) as selection:
                 work = _named(workspace, named, selection, request)
             case selection:
-                proposals, _ = reading.read_standing(workspace)
+                proposals, _ = listings.read_standing(workspace)
                 tips = {each.ref.id: each.ref.tip for each in proposals}
                 for proposal, tip in request.expect:
                     require_tip(proposal, tips.get(proposal), tip)
@@ -269,7 +268,7 @@ def item_text(workspace: Workspace, choice: ItemChoice, stamp: str | None) -> st
 
     Raises: ProposalProblem (`list-not-found`, `part-not-found`, `proposals-moved`).
     """
-    proposals, _ = reading.read_standing(workspace)
+    proposals, _ = listings.read_standing(workspace)
     items = listings.open_items(proposals, workspace.curated)
     shown = listings.find_shown(workspace, stamp)
     try:

@@ -1,10 +1,16 @@
-"""Propose an edit, planned and checked as a write, or a branch; HEAD, index and files stay."""
+"""Propose an edit, planned and checked as a write, or a branch; HEAD, index and files stay.
+
+`Memory` asks for the ruling on a write by an agent that is to propose (`Workspace.proposes`) before
+each write of memory; no door does.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from typing import TypeAlias
 
 from mdmem import repo
+from mdmem.changes import verbs
 from mdmem.changes.apply import change_note, plan_diff, write_result
 from mdmem.changes.commit_notes import complete_options, with_provenance
 from mdmem.changes.file_write import Plan
@@ -12,8 +18,11 @@ from mdmem.changes.moves import require_possible
 from mdmem.changes.plan import plan_edit
 from mdmem.changes.recover import lock_workspace, recover
 from mdmem.changes.verbs import FileEdit, target_path, verb_of
-from mdmem.editors import sameness
-from mdmem.model import CommitId, FactId, FilePath, Op, Provenance, Source
+from mdmem.editors import sameness, whole_file
+from mdmem.folder import files, layout
+from mdmem.folder.trust import Ruling
+from mdmem.lookup import lookup
+from mdmem.model import CommitId, FactId, FileKind, FilePath, Op, Provenance, Source
 from mdmem.model.errors import (
     MdmemError,
     ProposalProblem,
@@ -31,23 +40,94 @@ from mdmem.model.proposals import (
     ProposeBranch,
     ProposedWrite,
 )
-from mdmem.model.writes import UserEdit, WholeFileEdit, WriteOptions, WriteResult
+from mdmem.model.writes import (
+    Change,
+    CreateFile,
+    EditSection,
+    Forget,
+    InsertText,
+    Log,
+    MovePath,
+    Remember,
+    ReplaceText,
+    UserEdit,
+    WholeFileEdit,
+    WriteOptions,
+    WriteResult,
+)
 from mdmem.past import fresh_trail
 from mdmem.past.messages import CommitNote, compose_message
 from mdmem.past.table import Trail
-from mdmem.proposals import branches, origins, own_files, pieces, reading, rewriting
-from mdmem.proposals.branches import ProposalRef
-from mdmem.proposals.origins import DecidedPart
-from mdmem.proposals.own_files import OwnFiles
+from mdmem.proposals import listings, origins, pieces, rewriting
+from mdmem.proposals.listings import Proposal
+from mdmem.proposals.origins import DecidedPart, ProposalRef
 from mdmem.proposals.parts import Part
-from mdmem.proposals.reading import Proposal
+from mdmem.proposals.pieces import EMPTY, FileFacts, fact_pieces, section_pieces
+from mdmem.proposals.rewriting import OwnFiles
 from mdmem.repo import branch_commits
 from mdmem.repo.branch_commits import StoredFile
 from mdmem.startup.records import replace
 from mdmem.text import check
-from mdmem.text.document import parse_bytes
+from mdmem.text.document import parse, parse_bytes
 from mdmem.text.facts import items
 from mdmem.workspace import Say, Workspace
+
+Asked: TypeAlias = Change | WholeFileEdit | MovePath
+
+
+def rule_on(workspace: Workspace, asked: Asked | None, actor: str | None) -> Ruling:
+    """Apply additions to days' logs, propose changes of facts and sections, refuse all else.
+
+    `asked` None is a write that is no such record; texts and facts are those that `actor` sees.
+    Raises: PathProblem (`bad-path`), MdmemError as the edit of a whole file.
+    """
+    match asked:
+        case Log():
+            kind = FileKind.DAILY
+        case EditSection():
+            kind = workspace.kind_of(verbs.named_file(workspace, asked.file))
+        case Remember():
+            return _propose_in(workspace.kind_of(verbs.named_file(workspace, asked.file)))
+        case Forget(everywhere=False, file=None):
+            return Ruling.PROPOSE
+        case Forget(everywhere=False, file=file):
+            return _propose_in(workspace.kind_of(layout.parse_path(file or "")))
+        case CreateFile() | ReplaceText() | InsertText():
+            path = layout.parse_any_path(asked.path)
+            kind = workspace.kind_of(path)
+            if kind is not FileKind.DAILY:
+                seen = rewriting.seen_by(workspace, actor)
+                is_memory = kind.is_memory and _changes_parts(seen, path, asked)
+                return Ruling.PROPOSE if is_memory else Ruling.REFUSE
+        case _:
+            return Ruling.REFUSE
+    if kind is FileKind.DAILY:
+        replaced = asked.options.supersedes
+        if replaced is None or not _is_elsewhere(rewriting.seen_by(workspace, actor), replaced):
+            return Ruling.APPLY
+    return _propose_in(kind)
+
+
+def _propose_in(kind: FileKind) -> Ruling:
+    """A proposal shows changes of memory alone."""
+    return Ruling.PROPOSE if kind.is_memory else Ruling.REFUSE
+
+
+def _is_elsewhere(workspace: Workspace, fact: str) -> bool:
+    return any(
+        workspace.kind_of(each.path) is not FileKind.DAILY
+        for each in lookup.locate_fact(workspace, fact, tuple(FileKind))
+    )
+
+
+def _changes_parts(workspace: Workspace, path: FilePath, edit: WholeFileEdit) -> bool:
+    data = lookup.read_file(workspace, path, files.path_on_disk(workspace.root, path))
+    document = None if data is None else parse_bytes(data)
+    text = whole_file.edit(document, edit, is_log=False).text
+    before, after = FileFacts(document or EMPTY), FileFacts(parse(text))
+    facts = fact_pieces(before, after)
+    return bool(facts or section_pieces(before, after, facts, {}))
+
 
 _TRIES = 20
 
@@ -78,7 +158,7 @@ def propose(workspace: Workspace, request: Propose, say: Say) -> ProposedWrite:
             plan, repeats = _plan(workspace, edit, own)
             if repeats or not (plan.changes or plan.marks):
                 unchanged = replace(write_result(plan, None), changed=False)
-                name = branches.own_branch(actor)[0] if repeats else None
+                name = origins.own_branch(actor)[0] if repeats else None
                 return ProposedWrite(unchanged, name, repeats)
             if not request.again and not _is_users_own(workspace, options):
                 _refuse_rejected(workspace, plan)
@@ -86,12 +166,12 @@ def propose(workspace: Workspace, request: Propose, say: Say) -> ProposedWrite:
                 result = write_result(plan, None, diff=plan_diff(plan))
                 return ProposedWrite(result, own.proposal.ref.id if own.proposal else None)
             if own.proposal is None:
-                branches.require_few(branches.open_proposals(workspace))
+                origins.require_few(origins.open_proposals(workspace))
             else:
-                branches.require_movable(workspace.repository, own.proposal.ref)
+                origins.require_movable(workspace.repository, own.proposal.ref)
                 _require_room(own, plan)
             ref = _extend(workspace, own, plan, edit, actor)
-            if branches.move(workspace, own.proposal.ref if own.proposal else None, ref):
+            if origins.move(workspace, own.proposal.ref if own.proposal else None, ref):
                 taken_back = _takes_back_all(workspace, own, plan, actor)
                 result = replace(write_result(plan, ref.tip), taken_back=taken_back)
                 return ProposedWrite(result, ref.id)
@@ -102,7 +182,7 @@ def propose_as_write(workspace: Workspace, edit: UserEdit | WholeFileEdit, say: 
     """Propose an agent's edit; files, index and HEAD stay. Raises: MdmemError as `propose`."""
     if isinstance(edit, WholeFileEdit):
         actor = workspace.given_actor(edit.options.actor)
-        require_possible(own_files.seen_by(workspace, actor), edit)
+        require_possible(rewriting.seen_by(workspace, actor), edit)
     done = propose(workspace, Propose(edit=edit), say)
     return replace(
         done.result,
@@ -162,7 +242,7 @@ def _extend(
     workspace: Workspace, own: OwnFiles, plan: Plan, edit: FileEdit, actor: str | None
 ) -> ProposalRef:
     repository = workspace.repository
-    proposal, name = branches.own_branch(actor)
+    proposal, name = origins.own_branch(actor)
     edited = [each for each in plan.files if each.changes]
     replaced = [
         part for each in edited for part in own.replaced(each.path, each.before, each.after)
@@ -186,10 +266,10 @@ def _extend(
         replace(change_note(workspace, plan, edit), again=again, retracts=retracts),
         *((each.old.text if each.old else "", each.edit.text) for each in plan.files),
     )
-    commit = _own_commit(workspace, proposal, branches.with_id(message, proposal), changed, tip)
+    commit = _own_commit(workspace, proposal, origins.with_id(message, proposal), changed, tip)
     if own.proposal is not None:
         return replace(own.proposal.ref, tip=commit)
-    return ProposalRef(id=proposal, actor=branches.safe_actor(actor), name=name, tip=commit)
+    return ProposalRef(id=proposal, actor=origins.safe_actor(actor), name=name, tip=commit)
 
 
 def _is_taken_back(part: Part, plan: Plan) -> bool:
@@ -338,7 +418,7 @@ def propose_branch(workspace: Workspace, request: ProposeBranch, say: Say) -> Pr
                 "To list branches: git branch -a",
             )
         draft = ProposalRef(id="", actor="", name="", tip=tip)
-        (proposal,) = reading.read_proposals(workspace, [draft])
+        (proposal,) = listings.read_proposals(workspace, [draft])
         waiting = [part for part in proposal.parts if part.view.state.waits]
         if not waiting:
             raise ProposalProblem(
@@ -360,17 +440,17 @@ def propose_branch(workspace: Workspace, request: ProposeBranch, say: Say) -> Pr
         message = compose_message(with_provenance(workspace, note, options))
         content = f"{request.branch}\0{options.actor}\0{request.reason}"
         decided = origins.decisions(repository, repository.head())
-        name, branch = branches.new_branch(workspace, actor, content, decided)
+        name, branch = origins.new_branch(workspace, actor, content, decided)
         ref = ProposalRef(
             id=name,
-            actor=branches.safe_actor(actor),
+            actor=origins.safe_actor(actor),
             name=branch,
             tip=_own_commit(workspace, name, message, {}, tip),
         )
-        if not branches.move(workspace, None, ref):
+        if not origins.move(workspace, None, ref):
             raise _moved_again()
-        ref = branches.open_proposals(workspace).get(name, ref)
-        (made,) = reading.read_proposals(workspace, [ref])
+        ref = origins.open_proposals(workspace).get(name, ref)
+        (made,) = listings.read_proposals(workspace, [ref])
         return made
 
 

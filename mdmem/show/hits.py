@@ -1,9 +1,11 @@
-"""Results of search: hits, facts, tags, contradictions."""
+"""Results of search: hits, facts, tags, contradictions; and Markdown as plain text for them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 from math import fsum
+from typing import TYPE_CHECKING, Any
 
 from mdmem.model.errors import field
 from mdmem.model.searches import (
@@ -29,7 +31,50 @@ from mdmem.show.formatting import (
 )
 from mdmem.startup import late
 from mdmem.startup.records import replace
-from mdmem.text.render import plain
+
+if TYPE_CHECKING:
+    from mistune import Markdown
+
+_COMMENT = late.pattern(r"(?s)<!--.*?(?:-->|\Z)")
+_CONTAINERS = ("list", "list_item", "table", "table_body", "block_quote")
+_SEPARATORS = {"table_row": " ", "table_head": " "}
+
+
+@cache
+def _parser() -> Markdown:
+    # 12 ms, only for a terminal
+    import mistune  # noqa: PLC0415
+
+    return mistune.create_markdown(renderer=None, plugins=["table", "strikethrough"])
+
+
+def plain(text: str) -> str:
+    """The words of a Markdown text without its marks, one line for each block."""
+    tokens, _ = _parser().parse(text)
+    if isinstance(tokens, str):
+        return tokens
+    blocks = (_words_of(token).strip() for token in tokens)
+    return "\n".join(block for block in blocks if block)
+
+
+def _words_of(token: dict[str, Any]) -> str:
+    kind = token["type"]
+    if kind in ("linebreak", "softbreak"):
+        return " "
+    if kind in ("block_html", "inline_html"):
+        return _COMMENT.sub("", token["raw"])
+    if "children" in token:
+        words = (_words_of(child) for child in token["children"])
+        return (
+            "\n".join(filter(None, words))
+            if kind in _CONTAINERS
+            else _SEPARATORS.get(kind, "").join(words)
+        )
+    import html  # noqa: PLC0415 - 1 ms, only for a terminal
+
+    raw = str(token.get("raw", ""))
+    return html.unescape(raw) if kind == "text" else raw
+
 
 _SNIPPET = 320
 _EXCERPT = 1000  # characters of a message, for programs

@@ -12,7 +12,7 @@ from mdmem.changes import placing
 from mdmem.changes.apply import preview
 from mdmem.changes.placing import Prepared
 from mdmem.changes.recover import lock_workspace, recover
-from mdmem.changes.revert_plan import plan_revert
+from mdmem.changes.revert import plan_revert
 from mdmem.folder import files
 from mdmem.health import incoming
 from mdmem.model import CommitId, FilePath

@@ -20,7 +20,7 @@ from mdmem.model.writes import Forget, PipelineNote, Remember, WriteOptions, Wri
 from mdmem.nights.dream.policy import Suggestion
 from mdmem.nights.dream.wording import DECISION
 from mdmem.past.messages import CommitNote, compose_joined
-from mdmem.proposals import branches, reading
+from mdmem.proposals import listings, origins
 from mdmem.proposals.parts import Part
 from mdmem.repo.branch_commits import CommitFiles
 from mdmem.review import deciding
@@ -35,7 +35,7 @@ ACTOR = "dream"
 
 class WaitingParts:
     def __init__(self, workspace: Workspace) -> None:
-        proposals, _ = reading.read_open(workspace)
+        proposals, _ = listings.read_open(workspace)
         waiting = [part.view for each in proposals for part in each.parts if part.view.state.waits]
         coming = [
             (parse_item(f"- {view.new}"), view)
@@ -73,10 +73,10 @@ def surplus_of(changes: Sequence[Suggestion]) -> list[Suggestion]:
 
 def drop_surplus(workspace: Workspace) -> int:
     """Withdraw the weakest and oldest parts above the maximum; return their number."""
-    ref = branches.own_ref(workspace, ACTOR)
+    ref = origins.own_ref(workspace, ACTOR)
     if ref is None:
         return 0
-    (proposal,) = reading.read_proposals(workspace, [ref])
+    (proposal,) = listings.read_proposals(workspace, [ref])
     waiting = [part for part in proposal.parts if part.view.state.waits]
     surplus = sorted(waiting, key=_age)[: max(0, len(waiting) - MOST_STANDING_PARTS)]
     if surplus:

@@ -22,7 +22,7 @@ from mdmem.model.proposals import (
 from mdmem.page.pages import Page, Piece, Query, Reader, SourceMark, difference, kept, source_mark
 from mdmem.past.differences import DiffKind
 from mdmem.proposals.listings import digest
-from mdmem.show.proposals import proposals_json
+from mdmem.show.reviews import proposals_json
 from mdmem.startup.records import dataclass, replace
 from mdmem.text.facts import before_marks, key_and_value, split_kind
 

@@ -15,8 +15,8 @@ from mdmem.model.searches import ConflictView, FactList, Hit, ListFacts
 from mdmem.page import charts
 from mdmem.page.pages import Page, Query, Reader, change_row, kept
 from mdmem.show.maintenance import is_sound
-from mdmem.show.proposals import proposals_json
 from mdmem.show.reads import kinds_line
+from mdmem.show.reviews import proposals_json
 from mdmem.show.values import to_json
 from mdmem.startup.records import dataclass, replace
 from mdmem.text.facts import key_and_value, parse_text, shortened
