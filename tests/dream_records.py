@@ -7,9 +7,8 @@ from typing import Any
 
 from mdmem.model import FilePath, Source
 from mdmem.model.pipelines import DreamOp
-from mdmem.nights.dream.candidates import DreamCandidate
-from mdmem.nights.dream.curated import CuratedFact, CuratedMemory, FileExtent
-from mdmem.nights.dream.policy import Suggestion, leave
+from mdmem.nights.dream.candidates import CuratedFact, CuratedMemory, DreamCandidate, FileExtent
+from mdmem.nights.dream.cases import Suggestion, leave
 from mdmem.startup.records import replace
 from mdmem.text.facts import fact_id
 

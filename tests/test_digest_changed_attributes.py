@@ -20,9 +20,9 @@ from mdmem.model.searches import ListFacts
 from mdmem.past.messages import ParsedNote
 from mdmem.past.notes import parse_message
 from mdmem.sessions.drafts import DraftRules, draw
+from mdmem.sessions.plain import stated_attribute
 from mdmem.sessions.reading import read
 from mdmem.sessions.sentences import Sentence
-from mdmem.sessions.statements import stated_attribute
 
 START = datetime(2026, 3, 4, 4, 0, tzinfo=UTC)
 FILLER: tuple[Turn, ...] = (("user", "ok"), ("agent", "Sure, here you are.")) * 20

@@ -425,7 +425,7 @@ class TestAnswers:
         reply: Reply,
         monkeypatch: pytest.MonkeyPatch,
     ):
-        monkeypatch.setattr("mdmem.llm.endpoints.FIRST_PAUSE", 0.01)
+        monkeypatch.setattr("mdmem.llm.requests.FIRST_PAUSE", 0.01)
         server.script = in_turn(*([reply] * 4), Reply(facts(ONE)))
         aged(write_session(folder, *TALK))
         aged(write_session(folder, *TALK[1:], session="6b2f0000", start=START + timedelta(days=1)))
@@ -438,8 +438,8 @@ class TestAnswers:
     def test_a_hang_ends(
         self, at: Desk, folder: Path, server: ScriptedServer, monkeypatch: pytest.MonkeyPatch
     ):
-        monkeypatch.setattr("mdmem.llm.endpoints.FIRST_PAUSE", 0.01)
-        monkeypatch.setattr("mdmem.llm.endpoints.SECONDS", 0.5)
+        monkeypatch.setattr("mdmem.llm.requests.FIRST_PAUSE", 0.01)
+        monkeypatch.setattr("mdmem.llm.requests.SECONDS", 0.5)
         server.script = in_turn(Reply(facts(ONE), seconds=5))
         aged(write_session(folder, *TALK))
         started = time.monotonic()
@@ -449,7 +449,7 @@ class TestAnswers:
         assert last_line(at)["outcome"] == "model-down"
 
     def test_nobody_listens(self, at: Desk, folder: Path, monkeypatch: pytest.MonkeyPatch):
-        monkeypatch.setattr("mdmem.llm.endpoints.FIRST_PAUSE", 0.01)
+        monkeypatch.setattr("mdmem.llm.requests.FIRST_PAUSE", 0.01)
         settings(at, folder, 'model_url = "http://127.0.0.1:9/v1"', f'model_name = "{MODEL}"')
         aged(write_session(folder, *TALK))
         assert not run(at).failed
@@ -586,7 +586,7 @@ class TestWhatIsTold:
     def test_status_and_stats(
         self, at: Desk, folder: Path, server: ScriptedServer, monkeypatch: pytest.MonkeyPatch
     ):
-        monkeypatch.setattr("mdmem.llm.endpoints.FIRST_PAUSE", 0.01)
+        monkeypatch.setattr("mdmem.llm.requests.FIRST_PAUSE", 0.01)
         server.script = in_turn(
             Reply(facts(ONE, OTHER | {"lines": [99]}), usage=(700, 30)), Reply(status=500)
         )

@@ -35,7 +35,7 @@ from mdmem.model.history import FactHistory, ShowHistory
 from mdmem.model.pipelines import DreamOp
 from mdmem.model.writes import Forget, Remember, Revert, WriteOptions
 from mdmem.nights import steps
-from mdmem.nights.dream import due, writing
+from mdmem.nights.dream import applying, due
 from mdmem.past.table import Trail
 from mdmem.show.reads import status_text
 from mdmem.text.facts import parse_item
@@ -645,7 +645,7 @@ class TestProposals:
         }
 
     def test_at_most_so_many_parts_stand(self, at: Desk, monkeypatch: pytest.MonkeyPatch):
-        monkeypatch.setattr("mdmem.nights.dream.writing.MOST_STANDING_PARTS", 2)
+        monkeypatch.setattr("mdmem.nights.dream.applying.MOST_STANDING_PARTS", 2)
         digested(
             at,
             *(
@@ -720,14 +720,14 @@ class TestNights:
         self, at: Desk, monkeypatch: pytest.MonkeyPatch
     ):
         digested(at, Said("I prefer tea over coffee"), Said("I swim on Sundays", line=2))
-        plan_edit = writing.plan_edit
+        plan_edit = applying.plan_edit
 
         def refuse(workspace: Workspace, edit: Remember, path: FilePath) -> Plan:
             if "tea" in edit.text:
                 raise RefusedChange("secret-found", "no tea")
             return plan_edit(workspace, edit, path)
 
-        monkeypatch.setattr(writing, "plan_edit", refuse)
+        monkeypatch.setattr(applying, "plan_edit", refuse)
         result = dream(at)
         assert {change.why: change.applied for change in result.changes} == {
             "secret-found: no tea": False,

@@ -25,10 +25,9 @@ from mdmem.memory import Memory
 from mdmem.model import Source
 from mdmem.model.pipelines import DreamOp
 from mdmem.model.writes import Revert
-from mdmem.nights.dream import cases, model_step, policy
-from mdmem.nights.dream.candidates import DreamCandidate, LogEntries
-from mdmem.nights.dream.curated import CuratedFact, CuratedMemory
-from mdmem.nights.dream.policy import Decided, Limits
+from mdmem.nights.dream import cases, model_step
+from mdmem.nights.dream.candidates import CuratedFact, CuratedMemory, DreamCandidate, LogEntries
+from mdmem.nights.dream.cases import Decided, Limits
 from mdmem.text.facts import fact_id
 
 FIRST = date(2026, 3, 4)
@@ -190,7 +189,7 @@ class TestRules:
             )
             changes |= {each.fact: each for each in checked.changes}
         merged = model_step.merge(by_rules, changes, memory, lambda _: False)
-        return policy.decide(
+        return cases.decide(
             merged.suggestions,
             memory,
             Limits(applies=True, most=MOST, done=0, budget_lines=500, budget_bytes=50_000),

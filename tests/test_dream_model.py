@@ -28,11 +28,9 @@ from mdmem.model.errors import WorkspaceProblem
 from mdmem.model.pipelines import DreamOp
 from mdmem.model.writes import Purge, Remember
 from mdmem.nights.dream import model_step
-from mdmem.nights.dream.candidates import Night
-from mdmem.nights.dream.cases import FORGETS_NOTHING, SAID_ONCE
-from mdmem.nights.dream.curated import CuratedMemory
+from mdmem.nights.dream.candidates import CuratedMemory, Night
+from mdmem.nights.dream.cases import FORGETS_NOTHING, SAID_ONCE, Suggestion, leave
 from mdmem.nights.dream.model_step import NightModel
-from mdmem.nights.dream.policy import Suggestion, leave
 from mdmem.show.runs import dream_text
 from mdmem.show.values import to_json
 from mdmem.startup.records import replace

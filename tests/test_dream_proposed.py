@@ -155,7 +155,7 @@ class TestWhatIsOnlyProposed:
         assert curated(at) == [f"- [fact] {first}"]
 
     def test_no_more_than_may_wait(self, at: Desk, monkeypatch: pytest.MonkeyPatch):
-        monkeypatch.setattr("mdmem.nights.dream.writing.MOST_STANDING_PARTS", 2)
+        monkeypatch.setattr("mdmem.nights.dream.applying.MOST_STANDING_PARTS", 2)
         texts = ("the shed is painted green", "I prefer tea over coffee", "my boat lies in Bergen")
         before = DAY - timedelta(days=1)
         for number, day in enumerate((before, DAY)):

@@ -153,7 +153,7 @@ def lived(
     last: str = NAMES[0],
 ) -> Week:
     """The week up to a night, with a model."""
-    patch.setattr("mdmem.llm.endpoints.FIRST_PAUSE", 0.01)
+    patch.setattr("mdmem.llm.requests.FIRST_PAUSE", 0.01)
     week = Week.begin(
         folder,
         empty,
@@ -201,7 +201,7 @@ def test_a_model(
     name: str,
 ):
     server.script, outcome = SCRIPTS[name]
-    monkeypatch.setattr("mdmem.llm.endpoints.SECONDS", 0.05 if name == "hanging" else 5.0)
+    monkeypatch.setattr("mdmem.llm.requests.SECONDS", 0.05 if name == "hanging" else 5.0)
     week = lived(
         tmp_path, empty_repository, monkeypatch, server, last=NAMES[name in ("right", "lying")]
     )

@@ -13,15 +13,21 @@ from hypothesis import strategies as st
 from mdmem.model import Source
 from mdmem.model.sessions import Message, Speaker
 from mdmem.sessions.drafts import MOST_CHARACTERS, Draft, DraftRules, draw, draw_permissively
-from mdmem.sessions.relative_dates import annotate
-from mdmem.sessions.sentences import REPORTED, Sentence, WordedPattern, sentences, strip_pasted
-from mdmem.sessions.statements import (
+from mdmem.sessions.plain import (
     ATTRIBUTES,
     CORRECTS,
     KEPT_ANYWHERE,
     TOOL_DECISION,
     find_cue,
     stated_attribute,
+)
+from mdmem.sessions.sentences import (
+    REPORTED,
+    Sentence,
+    WordedPattern,
+    annotate,
+    sentences,
+    strip_pasted,
 )
 from mdmem.text.facts import fact_id
 

@@ -15,8 +15,16 @@ from scripted_models import MODEL, Reply, ScriptedServer, command, facts, in_tur
 
 from mdmem.llm import asking
 from mdmem.llm.asking import AskedRun, Asker
-from mdmem.llm.endpoints import CommandModel, ModelCommand, ModelFailure, ModelServer
-from mdmem.llm.requests import ExtractData, ModelRequest, RequestLine, extract_request
+from mdmem.llm.requests import (
+    CommandModel,
+    ExtractData,
+    ModelCommand,
+    ModelFailure,
+    ModelRequest,
+    ModelServer,
+    RequestLine,
+    extract_request,
+)
 
 NOW = datetime(2026, 11, 19, 23, 59, tzinfo=UTC)
 
@@ -27,7 +35,7 @@ ASKERS: list[Asker] = []
 
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setattr("mdmem.llm.endpoints.FIRST_PAUSE", 0.01)
+    monkeypatch.setattr("mdmem.llm.requests.FIRST_PAUSE", 0.01)
     yield
     while ASKERS:
         ASKERS.pop().close()

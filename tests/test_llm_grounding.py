@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from mdmem.llm.grounding import Ground, SaidLine
+from mdmem.llm.checks import Ground, SaidLine
 from mdmem.llm.plain_words import is_plain
 
 DATA = Path(__file__).parent / "data" / "reworded_lines.jsonl"

@@ -13,18 +13,18 @@ from typing import TYPE_CHECKING
 import pytest
 from scripted_models import MODEL, Reply, command, facts, in_turn, serving
 
-from mdmem.llm import endpoints
-from mdmem.llm.endpoints import (
+from mdmem.llm import requests
+from mdmem.llm.requests import (
     DOWN,
     REFUSED,
     CommandModel,
     ModelAnswer,
     ModelCommand,
     ModelFailure,
+    ModelRequest,
     ModelServer,
     answer_in_time,
 )
-from mdmem.llm.requests import ModelRequest
 from mdmem.repo.runner import TooMuchOutputError, converse
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ def test_an_answer_that_drips_is_given_up(head: bytes, piece: bytes):
 
 @pytest.mark.parametrize("head", [HEAD, ERROR])
 def test_an_answer_without_end_is_given_up(head: bytes):
-    assert endpoints.MOST_ANSWER_BYTES == 1_000_000
+    assert requests.MOST_ANSWER_BYTES == 1_000_000
     with sending(head, CHUNK, 0) as url:
         failure, _ = failure_of(url, 20)
     assert (failure.outcome, str(failure)) == (

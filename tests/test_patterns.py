@@ -102,7 +102,7 @@ _MADE: dict[tuple[str, str], list[_Text]] = {
     ("folder/layout.py", "folder_matches"): [],
     ("folder/layout.py", "_is_set"): ["[a-z]"],
     ("llm/checks.py", "_items_of_cut"): [r'"facts"\s*:\s*\['],
-    ("llm/grounding.py", "_addresses"): [rf"(?<![\w.@-]){_WORDS}(?!/?[\w@-]|\.\w)"],
+    ("llm/checks.py", "_addresses"): [rf"(?<![\w.@-]){_WORDS}(?!/?[\w@-]|\.\w)"],
     ("memory/authors.py", "name_author"): [r"(?m)^me[ \t]*=[ \t]*\["],
     ("index/ranking.py", "_date"): [],
     ("secrets.py", "_pattern_matches"): [rule.pattern for rule in secrets.RULES],

@@ -7,7 +7,7 @@ from datetime import date
 
 import pytest
 
-from mdmem.sessions.relative_dates import annotate
+from mdmem.sessions.sentences import annotate
 
 _MEANING = re.compile(r" \(\d{4}[^)]*\)")
 SAID: dict[str, tuple[str, ...]] = {

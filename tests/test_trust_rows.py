@@ -30,7 +30,7 @@ from mdmem.model.proposals import ProposeBranch
 from mdmem.model.searches import ListFacts
 from mdmem.model.sessions import Message, Speaker
 from mdmem.model.writes import Remember, WriteOptions
-from mdmem.nights.dream.policy import Limits, Suggestion, decide
+from mdmem.nights.dream.cases import Limits, Suggestion, decide
 from mdmem.sessions.drafts import DraftRules, draw
 
 ALL = Trust(

@@ -15,7 +15,7 @@ from vector_models import DIMENSIONS, VectorServer, answer, vector_command, vect
 
 from mdmem.folder.config import Settings, load
 from mdmem.llm import asking
-from mdmem.llm.endpoints import BAD_ANSWER, BUDGET, DOWN, REFUSED, ModelFailure
+from mdmem.llm.requests import BAD_ANSWER, BUDGET, DOWN, REFUSED, ModelFailure
 from mdmem.model.errors import WorkspaceProblem
 from mdmem.vectors import source
 from mdmem.vectors.source import Embedder, EmbeddingModel, embedding_model, open_source

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from vector_models import vector
 
-from mdmem.llm.endpoints import ModelFailure
+from mdmem.llm.requests import ModelFailure
 from mdmem.vectors.source import EmbeddingModel
 from mdmem.vectors.store import (
     ROWS_NAME,

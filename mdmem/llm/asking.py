@@ -15,7 +15,7 @@ from pathlib import Path
 from mdmem import events
 from mdmem.folder import files
 from mdmem.llm.checks import AnswerItems, UnreadableAnswerError, read_answer
-from mdmem.llm.endpoints import (
+from mdmem.llm.requests import (
     ANSWERED,
     BAD_ANSWER,
     BUDGET,
@@ -27,9 +27,9 @@ from mdmem.llm.endpoints import (
     ModelAnswer,
     ModelCommand,
     ModelFailure,
+    ModelRequest,
     ModelServer,
 )
-from mdmem.llm.requests import ModelRequest
 from mdmem.model.pipelines import ModelFigures
 from mdmem.startup.records import asdict, dataclass, field
 

@@ -13,17 +13,17 @@ from typing import Any, cast
 import httpx2
 import openai
 
-from mdmem.llm import endpoints
-from mdmem.llm.endpoints import (
+from mdmem.llm import requests
+from mdmem.llm.requests import (
     BAD_ANSWER,
     DOWN,
     REFUSED,
     ModelAnswer,
     ModelFailure,
+    ModelRequest,
     ModelServer,
     answer_in_time,
 )
-from mdmem.llm.requests import ModelRequest
 
 _CONNECT_SECONDS = 10.0
 _PLAIN = ("", "identity")
@@ -123,7 +123,7 @@ class ServerModel:
     def __init__(self, server: ModelServer, pause: Callable[[float], None]) -> None:
         self._name, self._seconds = server.name, server.seconds
         self._pause = pause
-        self._http = _LimitedHttp(endpoints.MOST_ANSWER_BYTES)
+        self._http = _LimitedHttp(requests.MOST_ANSWER_BYTES)
         # What the package would take from the environment is another account's: none of it is sent.
         absent: Any = {"OpenAI-Organization": openai.Omit(), "OpenAI-Project": openai.Omit()}
         self._client = openai.OpenAI(
@@ -165,7 +165,7 @@ class ServerModel:
     def _read_failure(self, problem: Exception) -> ModelFailure:
         if self._http.is_too_long:
             return ModelFailure(
-                BAD_ANSWER, f"the server sent more than {endpoints.MOST_ANSWER_BYTES:,} bytes"
+                BAD_ANSWER, f"the server sent more than {requests.MOST_ANSWER_BYTES:,} bytes"
             )
         if self._http.is_late:
             return ModelFailure(DOWN, f"the server took longer than {self._seconds:g} s")

@@ -11,7 +11,7 @@ from datetime import date
 from enum import Enum, auto
 from re import Match
 
-from mdmem.sessions import relative_dates
+from mdmem.sessions import sentences
 from mdmem.startup import late
 from mdmem.startup.records import dataclass
 
@@ -220,7 +220,7 @@ def _readings(question: str, today: date) -> Iterator[PastQuestion]:
         if match := pattern.search(question):
             words = next(group for group in match.groups() if group)
             yield PastQuestion(asked=asked, cue="", words=words)
-    yield from _dated(relative_dates.annotate(question, today))
+    yield from _dated(sentences.annotate(question, today))
     if match := _FIRST.search(question):
         yield PastQuestion(
             asked=Asked.FIRST, cue=match[0], words=question if _ASKS_DAY.match(question) else ""

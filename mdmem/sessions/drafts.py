@@ -13,14 +13,25 @@ from mdmem.folder import trust
 from mdmem.folder.trust import TextOrigin
 from mdmem.model import FactId, Source
 from mdmem.model.sessions import Message, Speaker
-from mdmem.sessions.plain import plain_sentences, states_plainly
-from mdmem.sessions.relative_dates import annotate
+from mdmem.sessions.plain import (
+    CORRECTION,
+    Cue,
+    Statement,
+    find_agent_cue,
+    find_corrected,
+    find_cue,
+    is_stated,
+    plain_sentences,
+    stated_attribute,
+    states_plainly,
+)
 from mdmem.sessions.sentences import (
     ENTRY,
     FIRST_PERSON,
     PERMISSIVE,
     REDACTED,
     Sentence,
+    annotate,
     ends_as_question,
     has_part,
     is_command,
@@ -32,16 +43,6 @@ from mdmem.sessions.sentences import (
     sentences_with,
     strip_pasted,
     weigh,
-)
-from mdmem.sessions.statements import (
-    CORRECTION,
-    Cue,
-    Statement,
-    find_agent_cue,
-    find_corrected,
-    find_cue,
-    is_stated,
-    stated_attribute,
 )
 from mdmem.startup import late
 from mdmem.startup.records import dataclass, field

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from mdmem.folder import files, installed
 from mdmem.index.ranking import Likeness
-from mdmem.llm.endpoints import ModelFailure
+from mdmem.llm.requests import ModelFailure
 from mdmem.model.errors import WorkspaceProblem
 from mdmem.vectors.source import (
     Embedder,

@@ -25,7 +25,7 @@ from mdmem import repo, secrets
 from mdmem.folder import config
 from mdmem.folder.config import Settings
 from mdmem.llm import asking
-from mdmem.llm.endpoints import (
+from mdmem.llm.requests import (
     ANSWERED,
     BAD_ANSWER,
     BUDGET,

@@ -24,7 +24,7 @@ from mdmem.index.catching_up import index_unchecked
 from mdmem.index.indexed import passage, passage_entries, passage_key
 from mdmem.index.indexer import SearchIndex
 from mdmem.index.searcher import Address
-from mdmem.llm.endpoints import BAD_ANSWER, ModelFailure
+from mdmem.llm.requests import BAD_ANSWER, ModelFailure
 from mdmem.model import FileKind, FilePath
 from mdmem.model.errors import PathProblem, RepositoryProblem
 from mdmem.model.reads import VectorStatus

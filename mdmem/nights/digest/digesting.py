@@ -9,7 +9,7 @@ from operator import attrgetter
 from time import monotonic, time_ns
 
 from mdmem.folder import config
-from mdmem.llm import endpoints
+from mdmem.llm import requests
 from mdmem.lookup import dates
 from mdmem.model.errors import TranscriptProblem, WorkspaceProblem
 from mdmem.model.pipelines import Digest, DigestResult, LeftSession, StepRecord
@@ -290,7 +290,7 @@ def digest(
     (`running`), WorkspaceProblem (`no-model`), PackageProblem (`missing-package`), MdmemError.
     """
     if request.model:
-        endpoints.configured(workspace.settings, workspace.environment)
+        requests.configured(workspace.settings, workspace.environment)
     request = replace(
         request,
         sessions=tuple(

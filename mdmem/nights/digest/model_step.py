@@ -18,11 +18,20 @@ from mdmem.folder import trust
 from mdmem.folder.config import Settings
 from mdmem.folder.trust import TextOrigin
 from mdmem.index.session_messages import purged_texts
-from mdmem.llm import asking, endpoints
+from mdmem.llm import asking
 from mdmem.llm.asking import AskedRun, Asker
 from mdmem.llm.checks import AGENT, OTHER, USER, SuggestedFact, check_facts
-from mdmem.llm.endpoints import BAD_ANSWER, BUDGET, ModelFailure
-from mdmem.llm.requests import ExtractData, RequestLine, extract_request, last_whole_line, pack
+from mdmem.llm.requests import (
+    BAD_ANSWER,
+    BUDGET,
+    ExtractData,
+    ModelFailure,
+    RequestLine,
+    configured,
+    extract_request,
+    last_whole_line,
+    pack,
+)
 from mdmem.model.errors import MdmemError, TranscriptProblem
 from mdmem.model.pipelines import LINES, Digest, DigestResult, ModelFigures
 from mdmem.model.sessions import Message, Speaker, Transcript
@@ -121,7 +130,7 @@ class ModelStep:
         if self._request.model is False:
             return
         try:
-            endpoint = endpoints.configured(self._workspace.settings, self._workspace.environment)
+            endpoint = configured(self._workspace.settings, self._workspace.environment)
         except MdmemError as problem:
             self.figures.outcome, self.figures.message = problem.code, problem.message
             return

@@ -1,28 +1,320 @@
-"""Write drawn entries into the logs of their days, and add up the figures of a run."""
+"""Select drawn entries (new ones, not removed by a person, up to a daily maximum), write them into
+the logs of their days, and add up the figures of a run.
+"""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import date, tzinfo
+from enum import Enum, auto
 
 from mdmem import secrets
 from mdmem.changes import apply
 from mdmem.changes.commit_notes import complete_options
 from mdmem.changes.recover import Transaction, lock_workspace, recover
 from mdmem.changes.verbs import digest_day
-from mdmem.context.given import read_record
+from mdmem.context.given import drop_given, read_record, restates, text_id
+from mdmem.editors.sameness import StatementIndex
+from mdmem.folder import files
+from mdmem.index.catching_up import FreshIndex, fresh_index
+from mdmem.model import CommitId, FactId, Source
 from mdmem.model.errors import MdmemError, PathProblem, RefusedChange, SectionProblem, TextProblem
 from mdmem.model.pipelines import (
     Digest,
     DigestedEntry,
     DigestResult,
 )
-from mdmem.model.writes import DayEntry, DigestDay, WriteResult
-from mdmem.nights.digest.judging import EntryJudge, HeldSession, Verdict, day_changes
+from mdmem.model.sessions import Speaker
+from mdmem.model.writes import DayEntry, DigestDay, WriteOptions, WriteResult
 from mdmem.nights.digest.news import News
-from mdmem.sessions.drafts import Draft
-from mdmem.startup.records import replace
+from mdmem.queries import cited_sessions, removed_facts
+from mdmem.queries.search import nearest_in
+from mdmem.sessions.drafts import MODEL_RULE, Draft
+from mdmem.startup.records import dataclass, field, replace
+from mdmem.text.document import parse_bytes
+from mdmem.text.facts import fact_id, items
 from mdmem.workspace import Say, Workspace
+
+
+@dataclass(frozen=True, slots=True)
+class HeldSession:
+    """Drafts of a session (CLIENT/SESSION) to write with others', in order of time.
+
+    `read` is how far the transcript is read with them: CLIENT/SESSION#LINE HASH (None: not all).
+    """
+
+    session: str
+    drafts: tuple[Draft, ...]
+    read: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class DayChange:
+    """`holds` are numbers of held sessions with entries in it, `ends` those without later ones."""
+
+    change: DigestDay
+    holds: tuple[int, ...]
+    ends: tuple[int, ...]
+
+
+def day_changes(held: Sequence[HeldSession], run: str, zone: tzinfo | None) -> list[DayChange]:
+    """Group sessions' entries by the day they were said, oldest day first.
+
+    The best founded come first, but never before what they supersede: only logged entries can be
+    superseded. `zone` None is the system's.
+    """
+    groups: _Groups = {}
+    for number, session in enumerate(held):
+        for draft in session.drafts:
+            time = draft.time.astimezone(zone)
+            confidence = draft.source.confidence if draft.confidence is None else draft.confidence
+            entry = _entry(draft, session.session, f"{time:%H:%M}")
+            groups.setdefault((time.date(), draft.source, confidence), []).append((number, entry))
+    keys = _in_order(groups)
+    last = {number: key for key in keys for number, _ in groups[key]}
+    changes = []
+    for key in keys:
+        day, source, confidence = key
+        entries = tuple(entry for _, entry in groups[key])
+        change = DigestDay(
+            day=day,
+            entries=entries,
+            run=run,
+            options=WriteOptions(source=source, confidence=confidence),
+        )
+        holds = tuple(dict.fromkeys(number for number, _ in groups[key]))
+        changes.append(
+            DayChange(change, holds, tuple(number for number in holds if last[number] == key))
+        )
+    return changes
+
+
+_GroupKey = tuple[date, Source, float]
+_Groups = dict[_GroupKey, list[tuple[int, DayEntry]]]
+
+
+def _in_order(groups: _Groups) -> list[_GroupKey]:
+    left = sorted(groups, key=lambda key: (key[0], -key[1].strength, -key[2]))
+    facts = {key: {fact_id(entry.text) for _, entry in entries} for key, entries in groups.items()}
+    superseded = {
+        key: {entry.supersedes for _, entry in entries} for key, entries in groups.items()
+    }
+    ordered: list[_GroupKey] = []
+    while left:
+        of_day = [key for key in left if key[0] == left[0][0]]
+        free = (
+            key
+            for key in of_day
+            if all(facts[other].isdisjoint(superseded[key]) for other in of_day if other != key)
+        )
+        ordered.append(next(free, left[0]))
+        left.remove(ordered[-1])
+    return ordered
+
+
+def _entry(draft: Draft, session: str, minute: str) -> DayEntry:
+    lines = (
+        str(draft.last_line)
+        if draft.first_line == draft.last_line
+        else f"{draft.first_line}-{draft.last_line}"
+    )
+    return DayEntry(
+        minute=minute,
+        text=draft.text,
+        kind=draft.kind,
+        cites=f"{session}#{lines}",
+        time=draft.time,
+        by_agent=draft.speaker is Speaker.AGENT,
+        key=draft.key,
+        supersedes=draft.supersedes,
+        contradicts=draft.contradicts,
+        by_model=draft.rule == MODEL_RULE,
+        sender=draft.sender,
+    )
+
+
+_MOST_OF_SESSION = 40
+"""Entries of one session on one day."""
+_MOST_OF_DAY = 200
+"""Entries that digests write into the log of one day."""
+
+
+class Verdict(Enum):
+    NEW = auto()
+    REPEATED = auto()
+    REFUSED = auto()
+    SURPLUS = auto()
+
+
+@dataclass(slots=True)
+class _DayLog:
+    """`added` counts entries by session, `written` those of digests (None: not counted yet)."""
+
+    data: bytes | None
+    facts: set[FactId]
+    statements: StatementIndex
+    added: Counter[str] = field(default_factory=Counter)
+    written: Counter[str] | None = None
+
+
+class _NewEntries:
+    def __init__(self) -> None:
+        self._facts: set[FactId] = set()
+        self._texts: list[str] = []
+        self._statements = StatementIndex()
+
+    def add(self, text: str) -> None:
+        self._facts.add(text_id(text))
+        self._texts.append(text)
+        self._statements.add(text)
+
+    def holds(self, text: str) -> bool:
+        return text_id(text) in self._facts or any(
+            restates(text, self._texts[at]) for at in self._statements.find(text)
+        )
+
+
+class EntryJudge:
+    """Judges entries of one session after another, in order of time.
+
+    Judgements hold until somebody changes memory: under the lock `is_outdated` tells that, and
+    `judge_again` helps. They count as written for later sessions until `discard` or `note_written`.
+    """
+
+    def __init__(self, workspace: Workspace, zone: tzinfo | None, say: Say, dry_run: bool) -> None:
+        self._workspace = workspace
+        self._zone = zone
+        self._say = say
+        self._dry_run = dry_run
+        self._commit: CommitId | None = None
+        self._taken_out: removed_facts.TakenOutFacts | None = None
+        self._memory: FreshIndex | None = None
+        self._new = _NewEntries()
+        """The entries of this run, which `_memory` need not know."""
+        self._logs: dict[date, _DayLog] = {}
+        self._session = ""
+        self._given: frozenset[str] = frozenset()
+        self._days: set[date] = set()
+        """The days judged since the last writing whose logs were as on disk."""
+
+    def begin_session(self, session: str, given: frozenset[str]) -> None:
+        """Begin a session, CLIENT/SESSION, which was given entries with these ids."""
+        self._session, self._given = session, given
+
+    def note_written(self) -> None:
+        for day in () if self._dry_run else self._days:
+            if self._logs[day].written is None:
+                self._logs[day].added.clear()  # they are committed, and counted when it matters
+        self._days = set()
+
+    def discard(self, day: date) -> None:
+        """Discard a day's judgements, not written: another session may say the same."""
+        self._logs.pop(day, None)
+        self._days.discard(day)
+        self._memory, self._new = None, _NewEntries()
+
+    def discard_all(self) -> None:
+        for day in tuple(self._days):
+            self.discard(day)
+
+    def judge(self, draft: Draft) -> Verdict:
+        day, fact = draft.time.astimezone(self._zone).date(), fact_id(draft.text)
+        is_own = draft.speaker is Speaker.USER and draft.sender is None
+        if self._facts_taken_out().holds(draft.text, fact, draft.time if is_own else None):
+            return Verdict.REFUSED
+        log = self._log(day)
+        if fact in log.facts:
+            return Verdict.REPEATED
+        if not self._has_room(day, log):
+            return Verdict.SURPLUS
+        # a correction quotes what it corrects, and so is like it
+        corrects = draft.supersedes is not None or bool(draft.contradicts)
+        if (not corrects and log.statements.holds_like(draft.text)) or (
+            draft.speaker is Speaker.AGENT and self._restates(draft.text)
+        ):
+            return Verdict.REPEATED
+        log.facts.add(fact)
+        log.statements.add(draft.text)
+        log.added[self._session] += 1
+        self._new.add(draft.text)
+        return Verdict.NEW
+
+    def is_outdated(self, day: date) -> bool:
+        """True if somebody committed, or changed the log of a day, since it was judged."""
+        return (
+            self._workspace.repository.head() != self._commit
+            or self._read_log(day) != self._log(day).data
+        )
+
+    def judge_again(self, entries: Iterable[DayEntry]) -> Iterator[tuple[DayEntry, Verdict]]:
+        """Judge entries by current memory; those logged by now are left to the write."""
+        self._taken_out = self._memory = None
+        for entry in entries:
+            is_own = not entry.by_agent and entry.sender is None
+            if self._facts_taken_out().holds(
+                entry.text, fact_id(entry.text), entry.time if is_own else None
+            ):
+                yield entry, Verdict.REFUSED
+            else:
+                yield (
+                    entry,
+                    (
+                        Verdict.REPEATED
+                        if entry.by_agent and self._is_current(entry.text)
+                        else Verdict.NEW
+                    ),
+                )
+
+    def note_write(self, day: date, result: WriteResult) -> None:
+        self._commit = None if result.notes else result.commit
+        self._log(day).data = self._read_log(day)
+
+    def _facts_taken_out(self) -> removed_facts.TakenOutFacts:
+        if self._taken_out is None:
+            self._taken_out = removed_facts.facts_taken_out(self._workspace, self._say)
+            self._commit = self._taken_out.commit
+        return self._taken_out
+
+    def _restates(self, text: str) -> bool:
+        return text_id(text) in self._given or self._new.holds(text) or self._is_current(text)
+
+    def _is_current(self, text: str) -> bool:
+        if self._memory is None:
+            self._memory = fresh_index(self._workspace, self._say, current=True)
+        nearest = nearest_in(self._workspace, self._memory, text, self._say)
+        return bool(drop_given([(text, nearest)], ()).dropped)
+
+    def _read_log(self, day: date) -> bytes | None:
+        return files.read(files.path_on_disk(self._workspace.root, self._workspace.log_path(day)))
+
+    def _log(self, day: date) -> _DayLog:
+        if day not in self._days:
+            self._days.add(day)
+            data = self._read_log(day)
+            if day not in self._logs or self._logs[day].data != data:
+                facts = {item.fact.id: item.fact.text for item in items(parse_bytes(data or b""))}
+                written: Counter[str] | None = Counter() if data is None else None
+                self._logs[day] = _DayLog(
+                    data=data,
+                    facts=set(facts),
+                    statements=StatementIndex(facts.values()),
+                    written=written,
+                )
+        return self._logs[day]
+
+    def _has_room(self, day: date, log: _DayLog) -> bool:
+        """The maximum is per session and per day."""
+        if len(log.facts) < min(_MOST_OF_SESSION, _MOST_OF_DAY):
+            return True
+        if log.written is None:
+            log.written = cited_sessions.count_by_session(
+                self._workspace, self._workspace.log_path(day), self._say
+            )
+        of_session = log.written[self._session] + log.added[self._session]
+        return (
+            of_session < _MOST_OF_SESSION and log.written.total() + log.added.total() < _MOST_OF_DAY
+        )
 
 
 def add_news(tally: DigestResult, news: News) -> None:

@@ -9,7 +9,7 @@ from mdmem.changes import apply, revert
 from mdmem.changes.commit_notes import complete_options
 from mdmem.changes.recover import Transaction, lock_workspace, recover
 from mdmem.folder.layout import ListedFile
-from mdmem.llm import endpoints
+from mdmem.llm import requests
 from mdmem.lookup import dates
 from mdmem.model import CommitId, FactId, FilePath
 from mdmem.model.errors import (
@@ -42,18 +42,20 @@ from mdmem.model.pipelines import (
 from mdmem.model.proposals import Propose
 from mdmem.model.rules import is_iso_day, parse_day
 from mdmem.model.writes import WriteResult
-from mdmem.nights.dream import cases, due, policy, writing
+from mdmem.nights.dream import applying, cases, due
+from mdmem.nights.dream.applying import PlannedEdit, edit_of
 from mdmem.nights.dream.candidates import (
+    CuratedMemory,
     DreamCandidate,
     LogEntries,
     Night,
+    SaidTimes,
     may_have_entries,
+    read_curated,
     read_log_entries,
 )
-from mdmem.nights.dream.curated import CuratedMemory, SaidTimes, read_curated
+from mdmem.nights.dream.cases import Decided, Limits, Suggestion, leave
 from mdmem.nights.dream.model_step import NightModel
-from mdmem.nights.dream.policy import Decided, Limits, Suggestion, leave
-from mdmem.nights.dream.writing import PlannedEdit, edit_of
 from mdmem.nights.steps import StepRecorder, in_turn
 from mdmem.past import fresh_trail
 from mdmem.past.table import Trail
@@ -197,7 +199,7 @@ class _NightWork:
             if by_rules and not log.entries:  # of duplicates it counts when they were said
                 memory, by_rules = judge(read_log_entries(workspace, trail, self._last))
         suggestions = self._with_model(by_rules, memory, is_taken_out)
-        decided = policy.decide(suggestions, memory, self._limits())
+        decided = cases.decide(suggestions, memory, self._limits())
         return _NightPlan(decided, memory, newest.commit, stamps)
 
     def _with_model(
@@ -260,10 +262,10 @@ class _NightWork:
                     done = self._plan_file(path, head, suggestions)
                     if not done:
                         continue
-                    written = writing.write_edits(
+                    written = applying.write_edits(
                         self._workspace,
                         [each for _, each in done],
-                        writing.subject_of([suggestion for suggestion, _ in done]),
+                        applying.subject_of([suggestion for suggestion, _ in done]),
                         plan.head if ends_night and self._held is None else None,
                         transaction,
                     )
@@ -290,7 +292,7 @@ class _NightWork:
         self, path: FilePath, head: CommitId, suggestions: Sequence[Suggestion]
     ) -> list[tuple[Suggestion, PlannedEdit]]:
         edits = [edit_of(suggestion, self.run) for suggestion in suggestions]
-        planned = writing.plan_edits(self._workspace, path, head, edits, _REFUSALS)
+        planned = applying.plan_edits(self._workspace, path, head, edits, _REFUSALS)
         done = []
         for suggestion, each in zip(suggestions, planned, strict=True):
             if each.problem is not None:
@@ -304,7 +306,7 @@ class _NightWork:
     def _new_proposals(self, plan: _NightPlan) -> list[Suggestion]:
         if not plan.decided.proposed:
             return []
-        waiting = writing.WaitingParts(self._workspace)
+        waiting = applying.WaitingParts(self._workspace)
         todo = []
         for suggestion in plan.decided.proposed:
             if suggestion.identity in self._changes:
@@ -315,7 +317,7 @@ class _NightWork:
                 self._leave(suggestion, "a better supported value is proposed")
             else:
                 todo.append(suggestion)
-        surplus = writing.surplus_of(todo)
+        surplus = applying.surplus_of(todo)
         for suggestion in surplus:
             self._leave(suggestion, TOO_MANY_WAIT)
         left = {id(suggestion) for suggestion in surplus}
@@ -334,7 +336,7 @@ class _NightWork:
                 self._note_refusal(suggestion, problem)
                 continue
             self._note(suggestion, done.result, proposal=done.proposal)
-        writing.drop_surplus(self._workspace)
+        applying.drop_surplus(self._workspace)
 
     def _preview(self, plan: _NightPlan) -> None:
         for suggestion in (*plan.decided.applied, *self._new_proposals(plan)):
@@ -459,7 +461,7 @@ def dream(workspace: Workspace, request: Dream, say: Say) -> DreamResult:
     (`no-model`), PackageProblem (`missing-package`), MdmemError.
     """
     if request.model:
-        endpoints.configured(workspace.settings, workspace.environment)
+        requests.configured(workspace.settings, workspace.environment)
     days = [_ended_day(workspace, day) for day in request.days]
     last = max(days) if days else workspace.now().date() - timedelta(days=1)
     workspace.ensure_state()

@@ -19,19 +19,36 @@ from mdmem.editors.likeness import candidate_pairs, likeness
 from mdmem.editors.sameness import StatementIndex
 from mdmem.folder import config
 from mdmem.index.session_messages import purged_texts
-from mdmem.llm import asking, endpoints
+from mdmem.llm import asking
 from mdmem.llm.asking import AskedRun, Asker
-from mdmem.llm.checks import ChangeOp, SuggestedChange, check_changes
-from mdmem.llm.endpoints import BAD_ANSWER, DOWN, ModelFailure
-from mdmem.llm.grounding import Ground, SaidLine
-from mdmem.llm.requests import ConsolidateData, DayFact, MemoryEntry, consolidate_request
+from mdmem.llm.checks import ChangeOp, Ground, SaidLine, SuggestedChange, check_changes
+from mdmem.llm.requests import (
+    BAD_ANSWER,
+    DOWN,
+    ConsolidateData,
+    DayFact,
+    MemoryEntry,
+    ModelFailure,
+    configured,
+    consolidate_request,
+)
 from mdmem.model import FactId, Source
 from mdmem.model.errors import MdmemError
 from mdmem.model.pipelines import DreamOp, ModelFigures
-from mdmem.nights.dream.candidates import DreamCandidate, Night
-from mdmem.nights.dream.cases import FORGETS_NOTHING, SAID_ONCE, subject_to_forget
-from mdmem.nights.dream.curated import CuratedFact, CuratedMemory, canonical_attribute
-from mdmem.nights.dream.policy import Suggestion, leave
+from mdmem.nights.dream.candidates import (
+    CuratedFact,
+    CuratedMemory,
+    DreamCandidate,
+    Night,
+    canonical_attribute,
+)
+from mdmem.nights.dream.cases import (
+    FORGETS_NOTHING,
+    SAID_ONCE,
+    Suggestion,
+    leave,
+    subject_to_forget,
+)
 from mdmem.nights.dream.wording import plain_form
 from mdmem.startup.records import dataclass, field, replace
 from mdmem.text.document import join_path
@@ -405,7 +422,7 @@ class NightModel:
     def _ask(self, by_rules: Sequence[Suggestion], memory: CuratedMemory) -> _NightAnswers:
         workspace = self._workspace
         try:
-            endpoint = endpoints.configured(workspace.settings, workspace.environment)
+            endpoint = configured(workspace.settings, workspace.environment)
         except MdmemError as problem:
             self.figures.outcome, self.figures.message = problem.code, problem.message
             return _NightAnswers()

@@ -11,15 +11,15 @@ from collections.abc import Collection, Iterator
 from datetime import date, timedelta
 from re import Match
 
-from mdmem.sessions.relative_dates import with_dates
+from mdmem.sessions.plain import stated_attribute
 from mdmem.sessions.sentences import (
     Sentence,
     is_acknowledgement,
     is_slight,
     sentences,
+    with_dates,
     without_openers,
 )
-from mdmem.sessions.statements import stated_attribute
 from mdmem.startup import late
 from mdmem.startup.records import dataclass
 from mdmem.text.document import fold_lines

@@ -17,7 +17,7 @@ from mdmem.model.errors import MdmemError
 from mdmem.model.pipelines import MOST_STANDING_PARTS, DreamOp
 from mdmem.model.proposals import PartOp
 from mdmem.model.writes import Forget, PipelineNote, Remember, WriteOptions, WriteResult
-from mdmem.nights.dream.policy import Suggestion
+from mdmem.nights.dream.cases import Suggestion
 from mdmem.nights.dream.wording import DECISION
 from mdmem.past.messages import CommitNote, compose_joined
 from mdmem.proposals import listings, origins
