@@ -51,7 +51,7 @@ PLACES = {
     "nights/digest/starting.py": ["reported/"],
     "nights/digest/writing.py": ["given/"],
     "health/repository.py": ["lock"],
-    "health/state.py": ["index/", "events.jsonl", "write-ahead.json"],
+    "health/contents.py": ["index/", "events.jsonl", "write-ahead.json"],
     "nights/dream/dreaming.py": ["dream.json", "runs.jsonl"],
     "nights/dream/due.py": ["dream.json"],
     "nights/dream/model_step.py": ["model/", "model.jsonl"],

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from mdmem import secrets
-from mdmem.health import contents, hosts, repository, state
+from mdmem.health import contents, repository
 from mdmem.health.inspection import Finding, Inspection, Level
 from mdmem.index.indexer import SearchIndex
 from mdmem.model.errors import MdmemError, as_failure
@@ -28,19 +28,19 @@ _CHECKS: Mapping[str, Callable[[Inspection], Iterator[Finding]]] = {
     "hooks": repository.check_hooks,
     "merge-driver": repository.check_merge_driver,
     "sync": repository.check_sync,
-    "state": state.check_state,
-    "record": state.check_record,
-    "temporary": state.check_temporary,
-    "versions": state.check_versions,
-    "index": state.check_index,
+    "state": contents.check_state,
+    "record": contents.check_record,
+    "temporary": contents.check_temporary,
+    "versions": contents.check_versions,
+    "index": contents.check_index,
     "files": contents.check_files,
     "secrets": contents.check_secrets,
     "history": contents.check_history,
-    "adoption": hosts.check_adoption,
-    "projects": hosts.check_projects,
-    "agents": hosts.check_agents,
-    "server": hosts.check_server,
-    "events": state.check_events,
+    "adoption": repository.check_adoption,
+    "projects": repository.check_projects,
+    "agents": repository.check_agents,
+    "server": repository.check_server,
+    "events": contents.check_events,
 }
 
 

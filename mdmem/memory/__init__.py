@@ -696,12 +696,12 @@ def adopt_found(
 
 def main_author(folder: Path, environment: Mapping[str, str]) -> tuple[str, str] | None:
     """Name and address of the author of most of a memory, if neither the user nor an agent."""
-    return module("memory.authors").main_author(folder, environment)
+    return module("memory.adopting").main_author(folder, environment)
 
 
 def name_author(address: str, setting: str, environment: Mapping[str, str]) -> Path:
     """Add an author's address to `me` or `agents` of the user's settings, which it returns."""
-    return module("memory.authors").name_author(address, setting, environment)
+    return module("memory.adopting").name_author(address, setting, environment)
 
 
 def staged_problems(folder: Path, environment: Mapping[str, str]) -> tuple[Problem, ...]:
