@@ -71,7 +71,7 @@ def addresses(folder: Path) -> Iterator[tuple[str, list[str]]]:
     from mdmem.memory import Memory
     from mdmem.model.reads import Show
     from mdmem.model.searches import ListFacts
-    from mdmem.page.links import Links
+    from mdmem.page.pages import Links
 
     memory, link = Memory.open(folder, os.environ), Links()
     curated = memory.workspace.curated
@@ -99,8 +99,7 @@ def measure(folder: Path, calls: int) -> None:
 
     from mdmem.memory import Memory
     from mdmem.page.app import build_app
-    from mdmem.page.links import Links
-    from mdmem.page.pages import Reader
+    from mdmem.page.pages import Links, Reader
 
     app = build_app(Reader(Memory.open(folder, os.environ), Links(), "token"))
     begun = cpu()

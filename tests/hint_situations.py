@@ -9,7 +9,7 @@ import test_cli_failures
 from commandline import LOG, MEMORY, TOKEN, Shell, elsewhere
 from test_cli_failures import file, git, listed, not_adopted, settings_file
 
-from mdmem.cli import guesses
+from mdmem.cli import manual
 from mdmem.cli.commands import COMMANDS
 from mdmem.text.facts import fact_id
 
@@ -481,16 +481,16 @@ _FAILURES = [
 _GUESSES = [
     *(
         Situation(words=(word,), fails=True)
-        for word in {each: word for word, each in guesses.COMMANDS.items()}.values()
+        for word in {each: word for word, each in manual.COMMAND_GUESSES.items()}.values()
     ),
     *(
         Situation((group, word), fails=True)
-        for group, table in guesses.OF_GROUPS.items()
+        for group, table in manual.OF_GROUPS.items()
         for word in {each: word for word, each in table.items()}.values()
     ),
     *(
         Situation(words=(verb, "one", "two", "three", "four"), fails=True)
-        for verb in guesses.WORDS_TOO_MANY
+        for verb in manual.WORDS_TOO_MANY
     ),
     *(
         Situation((*verb.split(), f"{option}=x"), fails=True)
@@ -608,9 +608,9 @@ NOT_FROM_HERE: dict[str, tuple[str, ...]] = {
         "cli/app.py: Use one of …. …",
         "cli/deciding.py: There are no open proposals.",
         "cli/deciding.py: To reject it: …",
-        "cli/guesses.py: Each tag goes with a --tag of its own; mdmem search QUERY finds words.",
+        "cli/manual.py: Each tag goes with a --tag of its own; mdmem search QUERY finds words.",
         "cli/maintenance.py: To adopt those in which you are the only author: mdmem init --found --",
-        "cli/proposal_list.py: … …: nothing is open; to close it: mdmem accept …",
+        "cli/review_room.py: … …: nothing is open; to close it: mdmem accept …",
         "health/contents.py: Move its files.",
         "health/contents.py: Put the file in its place.",
         "editors/facts.py: Name one with --section.",
@@ -730,9 +730,9 @@ NOT_FROM_HERE: dict[str, tuple[str, ...]] = {
         "mcp/calls.py: Leave workspace out. The user can start it as mdmem mcp --write-pool.",
         "mcp/calls.py: memory_get without a name lists the sections of MEMORY.md.",
         'memtool/backend.py: One object per line, as in {"command": "view", "path": "/memories"}',
-        "memtool/commands.py: Proposed as …: … is unchanged until a person accepts this (mdmem propo",
-        "memtool/commands.py: Use one of ….",
-        "memtool/commands.py: [1, 20], or [10, -1] from line 10 to the end.",
+        "memtool/backend.py: Proposed as …: … is unchanged until a person accepts this (mdmem propo",
+        "memtool/backend.py: Use one of ….",
+        "memtool/backend.py: [1, 20], or [10, -1] from line 10 to the end.",
         "page/doing.py: Look at it again before you decide.",
         "page/doing.py: Look at them again before you decide.",
         "page/export.py: Name an empty folder, a new one, or that of an earlier export.",

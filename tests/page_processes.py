@@ -14,7 +14,7 @@ from conftest import TIME_LIMIT, World
 from page_driver import FORM, Response
 
 STAND_IN = """
-import os, sys, types
+import os
 from starlette.applications import Starlette
 from starlette.responses import PlainTextResponse
 from starlette.routing import Route
@@ -29,9 +29,8 @@ def build_app(given):
     reader = given
     return Starlette(routes=[Route("/{path:path}", show, methods=["GET", "POST"])])
 
-import mdmem.page
-mdmem.page.app = sys.modules["mdmem.page.app"] = types.ModuleType("mdmem.page.app")
-mdmem.page.app.build_app = build_app
+from mdmem.page import app
+app.build_app = build_app
 from mdmem.__main__ import run
 run()
 """

@@ -18,8 +18,7 @@ from mdmem.memory import Memory
 from mdmem.model import Source
 from mdmem.model.writes import Contradict, DayEntry, DigestDay, Forget, Remember, WriteOptions
 from mdmem.page.app import build_app
-from mdmem.page.links import Links
-from mdmem.page.pages import Reader
+from mdmem.page.pages import Links, Reader
 
 SEED = "# Memory\n\n## Work\n\n## Home\n\n- lives in Oslo\n"
 STATED = WriteOptions(source=Source.USER_STATED, reason="asked Mats")

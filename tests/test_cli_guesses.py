@@ -11,7 +11,7 @@ import pytest
 from commandline import Shell
 from test_docs import all_commands
 
-from mdmem.cli import app, guesses
+from mdmem.cli import app, manual
 from mdmem.cli.commands import COMMANDS, GROUPS
 
 READING = [
@@ -42,13 +42,13 @@ def test_a_word_that_reads_leads_to_nothing_that_takes_something_out(shell: Shel
         not re.search(r"mdmem (forget|revert|hooks uninstall)", shell.run(word).err.splitlines()[1])
         or word == "forge"
     )
-    assert not any(name in guesses.COMMANDS.get(word, "") for name in guesses.REMOVING)
+    assert not any(name in manual.COMMAND_GUESSES.get(word, "") for name in manual.REMOVING)
 
 
 def test_every_answer_is_there():
     answers = [
-        *guesses.COMMANDS.values(),
-        *(answer for table in guesses.OF_GROUPS.values() for answer in table.values()),
+        *manual.COMMAND_GUESSES.values(),
+        *(answer for table in manual.OF_GROUPS.values() for answer in table.values()),
     ]
     for answer in answers:
         for call in re.findall(r"mdmem ([a-z-]+(?: [a-z]+)?)", answer):
@@ -56,9 +56,9 @@ def test_every_answer_is_there():
             assert first in {name.split()[0] for name in COMMANDS} or first.startswith("--"), answer
             assert first not in GROUPS or f"{first} {second}" in COMMANDS, answer
         assert set(re.findall(r"--[a-z-]+", answer)) <= OPTIONS | {"--install-completion"}, answer
-    for meant in guesses.OPTIONS.values():
+    for meant in manual.OPTIONS.values():
         assert set(meant) <= OPTIONS | ARGUMENTS | {"-C", "-q"}
-    assert not set(guesses.COMMANDS) & {name.split()[0] for name in COMMANDS}
+    assert not set(manual.COMMAND_GUESSES) & {name.split()[0] for name in COMMANDS}
 
 
 class TestCommonOptions:

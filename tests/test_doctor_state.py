@@ -235,7 +235,7 @@ def test_an_index_that_is_behind(desk: Desk, monkeypatch: pytest.MonkeyPatch):
 
 
 def test_an_index_in_many_pieces(desk: Desk, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(doctor.state, "_MANY_SEGMENTS", 0)
+    monkeypatch.setattr(doctor.contents, "_MANY_SEGMENTS", 0)
     assert "it has 1 segment," in only_finding(desk, "index").message
     assert only_finding(desk, "index", fix=True).fixed
 

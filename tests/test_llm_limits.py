@@ -28,7 +28,7 @@ from mdmem.llm.requests import (
 from mdmem.repo.runner import TooMuchOutputError, converse
 
 if TYPE_CHECKING:
-    from mdmem.llm.server import ServerModel
+    from mdmem.llm.model_server import ServerModel
 
 REQUEST = ModelRequest("extract", '{"task": 1}'.ljust(1_000), "facts", "{}")
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n"
@@ -71,7 +71,7 @@ def sending(head: bytes, piece: bytes, pause: float) -> Iterator[str]:
 
 
 def server_model(url: str, seconds: float) -> "ServerModel":
-    from mdmem.llm.server import ServerModel  # its SDK takes half a second to load
+    from mdmem.llm.model_server import ServerModel  # its SDK takes half a second to load
 
     return ServerModel(ModelServer(url, MODEL, "", seconds), time.sleep)
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from mdmem.model.history import ActiveDay, FactDay
 from mdmem.page import charts
 from mdmem.page.charts import Period, Series
-from mdmem.page.links import Links
+from mdmem.page.pages import Links
 
 HOSTILE = "<script>alert('1')</script>\" onload=\"x"
 LAST = date(2026, 3, 5)

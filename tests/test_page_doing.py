@@ -23,8 +23,7 @@ from mdmem.model.proposals import Propose
 from mdmem.model.searches import Hit, ListFacts
 from mdmem.model.writes import Forget, Remember, WriteOptions
 from mdmem.page.app import build_app
-from mdmem.page.links import Links
-from mdmem.page.pages import Done, Reader
+from mdmem.page.pages import Done, Links, Reader
 
 NOW, LOG = "2026-03-05T10:00:00", "memory/2026-03-05.md"
 SECRET = "the-form-token"

@@ -29,7 +29,7 @@ from mdmem.model.searches import ListFacts
 from mdmem.model.writes import Forget, Log, Remember, WriteOptions
 from mdmem.page import export as exporting
 from mdmem.page.export import export
-from mdmem.page.links import START, ExportLinks
+from mdmem.page.pages import START, ExportLinks
 
 MARKER, STYLES = ".mdmem-export", "page.css"
 PASSWORD = "xK9#" + "vT3!pQ7z"

@@ -10,7 +10,7 @@ import pytest
 from page_driver import FORM, HOST, PORT, Response, ask, check_policy
 
 from mdmem.page.guard import Guard, PageKeys
-from mdmem.page.links import own_path
+from mdmem.page.pages import own_path
 
 KEYS = PageKeys("the-key-of-this-page-22", "the-token-of-its-forms")
 COOKIE = f"mdmem-{PORT}={KEYS.key}"

@@ -18,8 +18,7 @@ from mdmem.model.proposals import Propose
 from mdmem.model.searches import ListFacts
 from mdmem.model.writes import Log, Remember, WriteOptions
 from mdmem.page.app import build_app
-from mdmem.page.links import Links
-from mdmem.page.pages import Reader
+from mdmem.page.pages import Links, Reader
 
 DAY = "2026-02-03"
 FIELDS = (

@@ -23,8 +23,7 @@ from mdmem.memory import Memory
 from mdmem.model.proposals import Propose
 from mdmem.model.writes import Contradict, Forget, Log, Remember, WriteOptions
 from mdmem.page.app import build_app
-from mdmem.page.links import Links
-from mdmem.page.pages import Reader
+from mdmem.page.pages import Links, Reader
 
 SEED = """# Memory
 

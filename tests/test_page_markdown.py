@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mdmem.page import markdown
+from mdmem.page import rendering
 
 NOTES = {"people": "/f/memory/people.md", "people.md": "/f/memory/people.md"}
 ELEMENTS = {
@@ -40,7 +40,7 @@ def address_of(name: str, heading: str) -> str:
 
 
 def shown(source: str) -> str:
-    return markdown.html(source, address_of)
+    return rendering.markdown_html(source, address_of)
 
 
 class Reading(HTMLParser):
@@ -232,7 +232,7 @@ class TestMemory:
             '<p><a href="/f/memory/people.md">a</a> b'
             ' <a href="/f/memory/people.md?section=Ada">c</a></p>\n'
         )
-        assert "<a" not in markdown.html("[a](people.md) [[people]]")
+        assert "<a" not in rendering.markdown_html("[a](people.md) [[people]]")
 
     def test_no_link_is_in_another(self) -> None:
         text = shown("[before [[people]] after](https://a.test)")
@@ -266,19 +266,19 @@ class TestLongTexts:
     @pytest.mark.costly
     def test_are_shown_in_part(self) -> None:
         line = "- *one* **two** `three`\n"
-        text, is_whole = markdown.html_in_part(line * 1_000)
+        text, is_whole = rendering.html_in_part(line * 1_000)
         assert not is_whole
         assert (
-            0.5 * markdown.MAX_ELEMENTS < len(re.findall("<[a-z]", text)) <= markdown.MAX_ELEMENTS
+            0.5 * rendering.MAX_ELEMENTS < len(re.findall("<[a-z]", text)) <= rendering.MAX_ELEMENTS
         )
-        assert markdown.html_in_part(line * 10)[1]
-        text, is_whole = markdown.html_in_part("word " * 50_000)
+        assert rendering.html_in_part(line * 10)[1]
+        text, is_whole = rendering.html_in_part("word " * 50_000)
         assert (is_whole, len(text) < 201_000) == (False, True)
-        assert not markdown.html_in_part("*a* " * 5_000)[1]
+        assert not rendering.html_in_part("*a* " * 5_000)[1]
 
     @pytest.mark.costly
     @pytest.mark.parametrize(
         "part", ["[", "[[", "![[a", "*", "`a``", "<!--", "[a](", "<a ", "> ", "|a"]
     )
     def test_nothing_takes_long(self, part: str) -> None:
-        assert Reading(markdown.html_in_part(part * 3_000)[0]).acts == []
+        assert Reading(rendering.html_in_part(part * 3_000)[0]).acts == []

@@ -25,8 +25,7 @@ from mdmem.model.proposals import Propose
 from mdmem.model.writes import Forget, Log, Remember, WriteOptions
 from mdmem.page import app
 from mdmem.page.app import build_app
-from mdmem.page.links import Links
-from mdmem.page.pages import Page, Reader
+from mdmem.page.pages import Links, Page, Reader
 from mdmem.show.values import to_json
 
 STATED = WriteOptions(source=Source.USER_STATED)

@@ -14,7 +14,7 @@ from mdmem.model.history import SectionHistory, ShowHistory
 from mdmem.model.reads import Show
 from mdmem.model.searches import ListFacts
 from mdmem.model.writes import Forget, Remember, WriteOptions
-from mdmem.page.links import Links
+from mdmem.page.pages import Links
 from mdmem.page.views.section import compare, differing_parts, read_entries
 from mdmem.show.values import to_json
 

@@ -165,9 +165,9 @@ def test_as_json(at: Desk):
 
 
 IDLE = f"""
-from mdmem.page import serving
-options = serving.PageOptions
-serving.PageOptions = lambda **given: options(**given, idle_seconds=0.1)
+from mdmem.page import app
+options = app.PageOptions
+app.PageOptions = lambda **given: options(**given, idle_seconds=0.1)
 {STAND_IN}"""
 
 
@@ -275,7 +275,7 @@ def test_a_stranger_does_not_hold_a_connection(at: Desk):
 
 IMPATIENT = STAND_IN.replace(
     "import mdmem.page\n",
-    "import mdmem.page, mdmem.page.serving as s\ns._FIRST_REQUEST_SECONDS = 0.1\n",
+    "import mdmem.page, mdmem.page.app as s\ns._FIRST_REQUEST_SECONDS = 0.1\n",
 )
 
 

@@ -22,7 +22,7 @@ from proposal_actions import (
 )
 from workspaces import TOKEN, Desk, desk
 
-from mdmem.cli.proposal_list import list_text
+from mdmem.cli.review_room import list_text
 from mdmem.memory import Memory
 from mdmem.model.errors import RepositoryProblem
 from mdmem.model.proposals import (

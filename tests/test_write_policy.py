@@ -50,10 +50,10 @@ from mdmem.folder.trust import HOST_MARKS
 from mdmem.mcp.door import Door
 from mdmem.mcp.tools import TOOLS
 from mdmem.memory import Memory
-from mdmem.memory.pipelines import Pipelines
+from mdmem.memory.pipeline_steps import Pipelines
 from mdmem.memory.proposals import Proposals
 from mdmem.memtool import Backend
-from mdmem.memtool import commands as tool_commands
+from mdmem.memtool import backend as tool_commands
 from mdmem.model.pipelines import Digest, Dream
 from mdmem.model.proposals import Propose, ProposeBranch
 from mdmem.model.writes import (

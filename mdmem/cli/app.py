@@ -13,7 +13,7 @@ from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
 from mdmem import __version__
-from mdmem.cli import commands, guesses, options, terminal
+from mdmem.cli import commands, manual, messages, options
 from mdmem.cli.commands import COMMANDS, Answer
 from mdmem.cli.fast_parser import OPTIONAL_VALUES, Call, texts_last, with_values
 from mdmem.cli.parameter_table import TABLE
@@ -67,7 +67,7 @@ class CommandHelp(TyperCommand):
         with formatter.section("Example"):
             example = COMMANDS[ctx.command_path.partition(" ")[2]].example
             example = f"{' ' * formatter.current_indent}{example}"
-            formatter.write(f"{terminal.fitted(example, formatter.width)}\n")
+            formatter.write(f"{messages.fitted_to(example, formatter.width)}\n")
 
 
 def parameter_names(command: Any) -> tuple[Sequence[str], Sequence[str]]:
@@ -93,8 +93,8 @@ def _unexpected(command: Any, rest: Sequence[str]) -> str:
 
 
 def _argument_hint(command: Any, path: str) -> str:
-    if command.name in guesses.WORDS_TOO_MANY:
-        return f"{guesses.WORDS_TOO_MANY[command.name]} See {path} --help"
+    if command.name in manual.WORDS_TOO_MANY:
+        return f"{manual.WORDS_TOO_MANY[command.name]} See {path} --help"
     _, arguments = parameter_names(command)
     if not arguments:
         return "It takes no arguments"
@@ -116,7 +116,7 @@ class GroupHelp(TyperGroup):
         if word in self.commands or ctx.resilient_parsing:
             return super().resolve_command(ctx, args)
         group = "" if ctx.parent is None else str(ctx.info_name)
-        meant = guesses.meant_command(word, self.commands, group)
+        meant = manual.meant_command(word, self.commands, group)
         use = f"Did you mean {meant}?" if meant.startswith("mdmem ") else meant
         raise UsageProblem(
             f"no such command {word!r}", use or f"All commands: {ctx.command_path} --help"
@@ -339,7 +339,7 @@ def _usage_problem(problem: typer.TyperException, words: Sequence[str]) -> Usage
         hint += "; put a text that begins with a dash after --, or on standard input"
     elif hasattr(problem, "possibilities"):  # no such option
         message = problem.message
-        meant = guesses.meant_option(path, option, *parameter_names(context.command))
+        meant = manual.meant_option(path, option, *parameter_names(context.command))
         hint = meant or hint
     elif message == "Missing command" and context.parent is not None:
         hint = f"Use one of {', '.join(context.command.commands)}. {hint}"

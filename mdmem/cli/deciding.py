@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Annotated
 
-from mdmem.cli import proposal_list, review_room, terminal
+from mdmem.cli import messages, review_room
 from mdmem.cli.commands import Answer, missing, open_memory
 from mdmem.cli.fast_parser import Call
 from mdmem.cli.messages import shown
@@ -123,7 +123,7 @@ def proposals(
     listed, now = memory.proposals.standing(), memory.workspace.now()
     return Answer(
         show.proposals_json(listed, now),
-        proposal_list.list_text(listed, now, terminal.size(sys.stdout)[0]),
+        review_room.list_text(listed, now, messages.size(sys.stdout)[0]),
         () if listed.views else ("no open proposals",),
     )
 
@@ -278,8 +278,8 @@ def _decide(memory: Memory, request: Decide) -> Answer:
 
 def _moved(memory: Memory, decision: ListDecision) -> ProposalProblem:
     moved = decision.moved or NumberedList()
-    text = proposal_list.list_text(
-        ProposalList(numbered=moved), memory.workspace.now(), terminal.size(sys.stdout)[0]
+    text = review_room.list_text(
+        ProposalList(numbered=moved), memory.workspace.now(), messages.size(sys.stdout)[0]
     )
     return ProposalProblem(
         "proposals-moved",
@@ -314,7 +314,7 @@ def _edited_parts(
 
 
 def _edited(text: str, name: str, without: str) -> str:
-    changed = terminal.edit_text(f"{text}\n", "--edit", without).strip()
+    changed = messages.edit_text(f"{text}\n", "--edit", without).strip()
     if not changed:
         raise UsageProblem(
             f"{name} is empty: nothing was changed",

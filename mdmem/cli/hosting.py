@@ -240,15 +240,15 @@ def page(
     if since is not None:
         raise UsageProblem("--since needs --export")
     page_room.require_packages()
-    serving = import_module("mdmem.page.serving")
-    options = serving.PageOptions(
+    app = import_module("mdmem.page.app")
+    options = app.PageOptions(
         port=port,
         opens_browser=opens_browser,
         read_only=read_only,
         new_key=new_key,
         as_json=as_json,
     )
-    serving.serve(memory, options)
+    app.serve(memory, options)
     return Answer({}, "")
 
 

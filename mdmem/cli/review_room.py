@@ -1,4 +1,5 @@
-"""`mdmem review` on a terminal: one item at a time, decided by a key, as in `git add -p`.
+"""Proposals on a terminal: their numbered list, and `mdmem review`, one item at a time, decided by
+a key, as in `git add -p`.
 
 Nothing is changed before the end: `u` takes back a decision, and an interruption all of them.
 """
@@ -10,31 +11,253 @@ import sys
 import termios
 import tty
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
 from functools import partial
+from itertools import groupby
 from typing import TypeAlias
 
-from mdmem.cli import proposal_list, terminal
+from mdmem.cli import messages
 from mdmem.cli.commands import Answer
 from mdmem.cli.messages import in_flags
 from mdmem.memory import Memory
 from mdmem.model import FilePath, SectionPath
-from mdmem.model.errors import MdmemError, number_of, outcome_of
+from mdmem.model.errors import MdmemError, number_of, outcome_of, shell_word
 from mdmem.model.proposals import (
     Advice,
     Decide,
     ItemChoice,
     ListDecision,
     ListedItem,
+    ListedPart,
     NumberedList,
     PartOp,
     PartState,
+    PartView,
+    ProposalList,
+    ProposalView,
 )
 from mdmem.model.searches import ConflictView
 from mdmem.model.writes import Change, Forget, Resolve
+from mdmem.past.differences import changed_lines
 from mdmem.show import maintenance
 from mdmem.show import reviews as show
-from mdmem.show.reviews import shown_line
+from mdmem.show.formatting import unreadable_line
+from mdmem.show.reviews import shown_line, visible
 from mdmem.startup.records import dataclass
+from mdmem.text.document import join_path
+
+_NARROW = 72
+"""Below so many columns, who, when and why are a second line."""
+_GAP, _INDENT = "   ", "    "
+_LEAST_ABOUT = 24
+"""The fewest columns for who, when and why beside a text."""
+_LEAST_REASON = 12
+_WEEK = 7
+_SIGNS = {PartOp.ADD: "+", PartOp.CONFIRM: "=", PartOp.SECTION: "#"}
+
+
+def list_text(listed: ProposalList, now: datetime, columns: int) -> str:
+    numbered = listed.numbered
+    lines: list[str] = []
+    for place, items in groupby(numbered.items, key=lambda item: item.place):
+        lines += [*([""] if lines else []), heading_of(*place)]
+        lines += _rows(list(items), now, columns, len(str(numbered.items[-1].number)))
+    if numbered.unlisted:
+        lines.append(f"{numbered.unlisted:,} more not listed: decide some of these first")
+    if numbered.items and listed.views:
+        lines.append(_counts(listed.views, columns))
+    lines += [
+        f"{view.id} {shown_line(view.actor)}: nothing is open; to close it: mdmem accept"
+        f" {shell_word(view.id)}"
+        for view in listed.views
+        if not view.waits
+    ]
+    lines += map(unreadable_line, listed.unreadable)
+    if numbered.stamp:
+        lines.append(f"list {numbered.stamp}")
+    return "\n".join(lines)
+
+
+def _counts(views: Sequence[ProposalView], columns: int) -> str:
+    counts = {view.id: sum(part.state.waits for part in view.parts) for view in views if view.waits}
+    parts, proposals = sum(counts.values()), len(counts)
+    lead = f"{number_of(parts, 'part')} in {number_of(proposals, 'proposal')}: "
+    names = list(counts)
+    shown = next(
+        (
+            n
+            for n in range(len(names), 1, -1)
+            if len(lead) + len(", ".join(names[:n])) + 3 * (n < len(names)) <= columns
+        ),
+        1,
+    )
+    return lead + ", ".join([*names[:shown], *(["…"] if shown < len(names) else [])])
+
+
+def item_text(item: ListedItem, now: datetime, columns: int) -> str:
+    return "\n".join([heading_of(*item.place), *_rows([item], now, columns, 1)])
+
+
+def heading_of(path: FilePath, section: SectionPath) -> str:
+    """A file and a section in it, without the file's title, as in the subjects of commits."""
+    return shown_line(join_path((path, *(section[1:] if len(section) > 1 else section))))
+
+
+def _rows(items: Sequence[ListedItem], now: datetime, columns: int, digits: int) -> Iterator[str]:
+    lead = max(2, digits) + 2
+    texts = [(item, _value_texts(item)) for item in items]
+    fitting = [
+        messages.width(text)
+        for _, values in texts
+        for text in values
+        if lead + messages.width(text) + len(_GAP) + _LEAST_ABOUT <= columns and "\n" not in text
+    ]
+    column = max(fitting, default=0) if columns >= _NARROW else 0
+    for item, values in texts:
+        for place, (text, value) in enumerate(zip(values, item.values, strict=True)):
+            number = f"{'' if place else item.number:>{lead - 2}}  "
+            yield from _value_rows(f"{number}{text}", value, now, columns, lead + column)
+
+
+def _value_texts(item: ListedItem) -> list[str]:
+    """Each value as a line; a rival of an update only as the new text, under the arrow."""
+    texts: list[str] = []
+    head = ""
+    for value in item.values:
+        view = value[0].view
+        if view.op is not PartOp.UPDATE or view.old is None or view.new is None:
+            texts.append(_change_text(view))
+            continue
+        before, new = _update(view)
+        texts.append(
+            f"{' ' * messages.width(before)} -> {new}" if before == head else f"{before} -> {new}"
+        )
+        head = before
+    return texts
+
+
+def _update(view: PartView) -> tuple[str, str]:
+    """The old text, and the new one; without the key (as in `key: value`) if both have the same."""
+    old, new = shown_line(view.old or ""), shown_line(view.new or "")
+    key, colon, _ = old.partition(": ")
+    return old, new.removeprefix(f"{key}{colon}") if colon else new
+
+
+def _change_text(view: PartView) -> str:
+    if view.op is PartOp.SECTION:
+        removed, added = changed_lines(f"{view.old or ''}\n", f"{view.new or ''}\n")
+        lines = [
+            *(f"- {line}" for line in _visible_lines(removed)),
+            *(f"+ {line}" for line in _visible_lines(added)),
+        ]
+        what = "section removed" if view.new is None else "text" if view.old else "new section"
+        return "\n".join([f"# {what}", *lines])
+    return f"{_SIGNS.get(view.op, '-')} {shown_line(view.new or view.old or '')}"
+
+
+def _visible_lines(lines: Sequence[str]) -> list[str]:
+    return [visible(line.rstrip("\r\n"), keep="") for line in lines if line.strip()]
+
+
+def _value_rows(
+    text: str, value: Sequence[ListedPart], now: datetime, columns: int, column: int
+) -> Iterator[str]:
+    first, *rest = text.split("\n")
+    about, reason, remark = _about(value, now)
+    standing = _standing(value)
+    start = max(column, messages.width(first)) + len(_GAP)
+    room = columns - start - messages.width(about) - messages.width(remark)
+    least = len(_GAP) + _LEAST_REASON if reason else 0
+    if columns >= _NARROW and not rest and room >= least:
+        pad = " " * (start - messages.width(first))
+        rows = [f"{first}{pad}{about}{_reason(reason, room)}{remark}"]
+    else:
+        room = columns - len(_INDENT) - messages.width(about)
+        is_short = room - messages.width(remark) >= least
+        reason = _reason(reason, room - messages.width(remark) if is_short else room)
+        last = f"{_INDENT}{about}{reason}"
+        rows = [
+            _hung(first, columns),
+            *(f"{_INDENT}{line}" for line in rest),
+            *([f"{last}{remark}"] if is_short else [last, f"{_INDENT}{remark.strip()}"]),
+        ]
+    for row in [*rows, *([f"{_INDENT}now: {standing}"] if standing else [])]:
+        yield from messages.fitted_to(row.rstrip(), columns).split("\n")
+
+
+def _standing(value: Sequence[ListedPart]) -> str:
+    view = value[0].view
+    return shown_line(view.standing or "") if view.state is PartState.OVERTAKEN else ""
+
+
+def _hung(row: str, columns: int) -> str:
+    """A row that begins with spaces up to an arrow, moved to the left if it is too wide."""
+    bare = row.lstrip(" ")
+    is_rival = bare.startswith("-> ") and messages.width(row) > columns
+    return f"{_INDENT}{bare}" if is_rival else row
+
+
+def _about(value: Sequence[ListedPart], now: datetime) -> tuple[str, str, str]:
+    """A value's actors and day, its reason, and remarks."""
+    newest = value[0]
+    who = ", ".join(dict.fromkeys(shown_line(part.actor) for part in value))
+    reason = next((part.view.origin.reason for part in value if part.view.origin.reason), "")
+    return (
+        f"{who}, {day_text(newest.since, now)}",
+        shown_line(reason or ""),
+        "".join(f"  ({remark})" for remark in _remarks(value, now)),
+    )
+
+
+def _reason(reason: str, room: int) -> str:
+    room -= len(_GAP) + 2
+    if not reason or room <= 0:
+        return ""
+    if messages.width(reason) > room:
+        while reason and messages.width(reason) > room - 1:
+            reason = reason[:-1]
+        reason = f"{reason.rstrip()}…"
+    return f'{_GAP}"{reason}"'
+
+
+def _remarks(value: Sequence[ListedPart], now: datetime) -> Iterator[str]:
+    view = value[0].view
+    if all(part.view.state is PartState.OVERTAKEN for part in value):
+        yield _outdated(view, now)
+    if view.duplicate_of:
+        yield f"already in memory: [{view.duplicate_of}]"
+    if view.contradicts and view.state is PartState.OPEN:
+        yield f"contradicts [{view.contradicts}]"
+
+
+def _outdated(view: PartView, now: datetime) -> str:
+    change = view.changed
+    if change is None or change.time is None:
+        return "outdated: changed, and not committed yet" if change else "outdated: changed since"
+    who = "you" if change.actor is None else shown_line(change.actor)
+    verb = "changed" if view.standing else "removed"
+    return f"outdated: {who} {verb} this {_on_day(change.time, now)}"
+
+
+def day_text(when: datetime, now: datetime) -> str:
+    """A day as a list has it: today, yesterday, 14 Mar, 14 Mar 2025."""
+    days = (now.date() - when.date()).days
+    if days in (0, 1):
+        return ("today", "yesterday")[days]
+    year = "" if when.year == now.year else f" {when.year}"
+    return f"{when.day} {_MONTHS[when.month - 1]}{year}"
+
+
+def _on_day(when: datetime, now: datetime) -> str:
+    days = (now.date() - when.date()).days
+    if 1 < days < _WEEK:
+        return f"on {_WEEKDAYS[when.weekday()]}"
+    return day_text(when, now) if days in (0, 1) else f"on {day_text(when, now)}"
+
+
+_MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+_WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+
 
 _HELP = {
     "y": "accept it (of competing values the newest)",
@@ -87,7 +310,7 @@ class _Card:
 
     @property
     def heading(self) -> str:
-        return proposal_list.heading(FilePath(self.group[1]), self.group[2])
+        return heading_of(FilePath(self.group[1]), self.group[2])
 
 
 def _item_card(item: ListedItem, text: str) -> _Card:
@@ -139,7 +362,7 @@ def _conflict_card(conflict: ConflictView) -> _Card:
         f" {number}  {shown_line(hit.text)}   {hit.path}:{hit.start_line}"
         for number, hit in enumerate((first, second), 1)
     )
-    heading = proposal_list.heading(FilePath(first.path), first.section)
+    heading = heading_of(FilePath(first.path), first.section)
     return _Card(
         group=(ConflictView, first.path, first.section),
         text="\n".join([heading, *rows]),
@@ -164,7 +387,7 @@ class _Room:
         while key != _QUIT and (left := self._left()):
             card = self._cards[left[0]]
             text = f"({left[0] + 1}/{len(self._cards)}) {card.text}"
-            _write(f"\n{terminal.fitted(text, self._columns)}\n")
+            _write(f"\n{messages.fitted_to(text, self._columns)}\n")
             while not self._decide(left, card, key := self._ask(card.question, *card.all_keys)):
                 pass
 
@@ -174,7 +397,7 @@ class _Room:
 
     def _ask(self, question: str, *keys: str) -> str:
         room = self._columns - len(" y")
-        key = _read_key(terminal.fitted(f"{question} [{','.join(keys)}]", room))
+        key = _read_key(messages.fitted_to(f"{question} [{','.join(keys)}]", room))
         _write(f"{key}\n")
         return key
 
@@ -198,14 +421,14 @@ class _Room:
             case _ if key in card.keys:
                 decided = {left[0]: card.keys[key]}
             case _:
-                _write(f"{terminal.fitted(card.help, self._columns)}\n")
+                _write(f"{messages.fitted_to(card.help, self._columns)}\n")
                 return False
         self._decided += [decided] if decided else []
         return bool(decided)
 
     def _edited(self, number: int, item: ListedItem) -> dict[int, Outcome]:
         text = f"{item.values[0][0].view.new}\n"
-        outcome = outcome_of(lambda: terminal.edit_text(text, "e", "choose y or n").strip())
+        outcome = outcome_of(lambda: messages.edit_text(text, "e", "choose y or n").strip())
         if isinstance(outcome, MdmemError):
             _write(f"{outcome.message}\n")
             return {}
@@ -229,10 +452,10 @@ def is_open(memory: Memory) -> bool:
 
 
 def review(memory: Memory, numbered: NumberedList, advice: Sequence[Advice]) -> Answer:
-    columns, now = terminal.size(sys.stdout)[0], memory.workspace.now()
+    columns, now = messages.size(sys.stdout)[0], memory.workspace.now()
     room = _Room(
         [
-            *(_item_card(e, proposal_list.item_text(e, now, columns)) for e in numbered.items),
+            *(_item_card(e, item_text(e, now, columns)) for e in numbered.items),
             *(_conflict_card(e.conflict) if e.conflict else _advice_card(e) for e in advice),
         ],
         columns,

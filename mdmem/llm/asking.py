@@ -137,7 +137,7 @@ _MIN_ASCII_PER_TOKEN = 2
 def _open_model(endpoint: ModelServer | ModelCommand) -> Model:
     if isinstance(endpoint, ModelServer):
         # 600 ms with the package
-        from mdmem.llm.server import ServerModel  # noqa: PLC0415
+        from mdmem.llm.model_server import ServerModel  # noqa: PLC0415
 
         return ServerModel(endpoint, time.sleep)
     return CommandModel(endpoint, time.sleep)

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from mdmem.index.catching_up import FreshIndex
     from mdmem.memory.figures import EventFigures
     from mdmem.memory.hooks import Hooks
-    from mdmem.memory.pipelines import Pipelines
+    from mdmem.memory.pipeline_steps import Pipelines
     from mdmem.memory.proposals import Proposals
     from mdmem.model.history import (
         Blame,
@@ -649,7 +649,7 @@ class Memory:
     @property
     def pipelines(self) -> Pipelines:
         """The pipelines, which make memory of sessions without being asked."""
-        return module("memory.pipelines").Pipelines(
+        return module("memory.pipeline_steps").Pipelines(
             workspace=self.workspace,
             record_event=self._record_event,
             say=self._say,

@@ -1,48 +1,65 @@
-"""The pages as an ASGI application, without the guard in front of it."""
+"""The pages as an ASGI application, without the guard in front of it; started, served and ended."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
-from contextlib import suppress
+import asyncio
+import hashlib
+import os
+import signal
+import socket
+import sys
+import time
+import webbrowser
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import closing, contextmanager, suppress
 from datetime import UTC, datetime
+from pathlib import Path
+from threading import Thread
 from urllib.parse import parse_qsl
 
+import h11
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
+from uvicorn import Config, Server
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from mdmem.memory import Memory
 from mdmem.model.errors import MdmemError, UsageProblem, as_failure, json_line, outcome_of
 from mdmem.page import doing, rendering
-from mdmem.page.pages import Frame, Page, Reader, View, error_page, frame_of
-from mdmem.page.views import (
-    context,
-    fact,
-    files,
-    review,
-    searching,
-    section,
-    timeline,
-    today,
-    trends,
+from mdmem.page.guard import (
+    BAD_REQUEST,
+    MAX_HEADER_BYTES,
+    Guard,
+    PageKeys,
+    is_of_another_user,
+    new_keys,
+    refused_headers,
+    stored_keys,
 )
+from mdmem.page.pages import Frame, Links, Page, Reader, View, error_page, frame_of
+from mdmem.page.views import review, searching, section, timeline, today
 from mdmem.show.values import to_json
+from mdmem.startup.launch import INTERRUPTED, INTERRUPTIONS
+from mdmem.startup.records import dataclass
+from mdmem.workspace import Workspace
 
 ROUTES: Mapping[str, View] = {
     "/": today.today,
     "/days": timeline.timeline,
     "/day/{day:path}": timeline.day,
-    "/files": files.files,
-    "/f/{path:path}": files.file,
+    "/files": today.files,
+    "/f/{path:path}": today.file,
     "/s/{path:path}": section.section,
-    "/fact/{id:path}": fact.fact,
+    "/fact/{id:path}": section.fact,
     "/search": searching.search,
     "/review": review.review,
     "/review/{proposal:path}": review.proposal,
-    "/context": context.context,
-    "/trends": trends.trends,
+    "/context": searching.context,
+    "/trends": timeline.trends,
     "/health": today.health,
     "/commit/{commit:path}": timeline.commit,
 }
@@ -162,3 +179,198 @@ def _static(request: Request) -> Response:
     content, media_type = found
     headers = {"cache-control": "private, max-age=31536000, immutable"}
     return Response(content, headers=headers, media_type=media_type)
+
+
+_LOOPBACK = "127.0.0.1"
+_FIRST_PORT, _PORTS = 20_000, 12_000  # below the ports that systems assign
+_LAST_PORT = 65_535
+_CATCHING_UP_SECONDS = 1.5  # for the index, at the end
+_IDLE_SECONDS = 2 * 3600.0
+
+
+@dataclass(frozen=True, slots=True)
+class PageOptions:
+    """Options of the page; port 0 is the workspace's own, or a free one if that is taken."""
+
+    port: int = 0
+    opens_browser: bool = False
+    read_only: bool = False
+    new_key: bool = False
+    as_json: bool = False
+    idle_seconds: float = _IDLE_SECONDS
+
+
+def serve(memory: Memory, options: PageOptions) -> None:
+    """Serve the page of a memory until a signal, or until two hours without a request.
+
+    Raises UsageProblem (a port that cannot be used, a browser in an SSH session).
+    """
+    workspace = memory.workspace
+    connection = workspace.environment.get("SSH_CONNECTION", "").split()
+    if connection and options.opens_browser:
+        raise UsageProblem("--open needs a browser on this machine, and this is an SSH session")
+    with closing(memory), _listen(options.port, workspace.root) as listener:
+        port = listener.getsockname()[1]
+        keys = _keys(workspace, port, options)
+        read_only = options.read_only or workspace.actor is not None
+        reader = Reader(memory=memory, links=Links(), token="" if read_only else keys.token)
+        guard = Guard(build_app(reader), port, keys, read_only)
+
+        def announce() -> None:
+            # an agent is not given the key of a page that a person may have open
+            shows_key = workspace.actor is None or not keys.is_kept or sys.stdout.isatty()
+            _print_address(port, keys.key if shows_key else "", connection, options.as_json)
+            if options.opens_browser:
+                url = _address(port, guard.make_single_use_key())
+                Thread(target=_open_browser, args=[url], daemon=True).start()
+
+        run(guard, listener, options.idle_seconds, announce)
+        memory.await_catch_up(_CATCHING_UP_SECONDS)
+
+
+def _listen(port: int, root: Path) -> socket.socket:
+    if not 0 <= port <= _LAST_PORT:
+        raise UsageProblem(f"port {port} cannot be used: no such port")
+    try:
+        return socket.create_server((_LOOPBACK, port or _usual_port(root)))
+    except OSError as problem:
+        if port:
+            raise UsageProblem(f"port {port} cannot be used: {problem.strerror}") from problem
+    return socket.create_server((_LOOPBACK, 0))
+
+
+def _usual_port(root: Path) -> int:
+    """The port of a workspace, by its path, so that an open page outlives a restart."""
+    digest = hashlib.sha256(str(root).encode("utf-8", "surrogateescape")).digest()
+    return _FIRST_PORT + int.from_bytes(digest[:4], "big") % _PORTS
+
+
+def _keys(workspace: Workspace, port: int, options: PageOptions) -> PageKeys:
+    """The keys of a page on its port. On a random port they are for this process only.
+
+    A process that has taken the workspace's own port may have received the cookie with its kept
+    key. An agent has a key of its own: its output must not open the page of a person.
+    """
+    if port not in (options.port, _usual_port(workspace.root)):
+        return new_keys()
+    workspace.ensure_state()
+    name = f"page-{port}.json" if workspace.actor is None else f"page-{port}-actor.json"
+    return stored_keys(workspace.state / name, options.new_key)
+
+
+def _address(port: int, key: str) -> str:
+    return f"http://{_LOOPBACK}:{port}/" + (f"?key={key}" if key else "")
+
+
+def _print_address(port: int, key: str, connection: list[str], as_json: bool) -> None:
+    address = _address(port, key)
+    host = connection[2] if len(connection) == 4 else "HOST"
+    tunnel = f"ssh -L {port}:{_LOOPBACK}:{port} {host}" if connection else ""
+    if as_json:
+        print(json_line({"url": address, **({"tunnel": tunnel} if tunnel else {})}), flush=True)
+        return
+    print(address, flush=True)
+    if tunnel:
+        print(f"Type this at home first: {tunnel}", flush=True)
+    if not key:
+        print("mdmem: with an actor set, the key is only printed at a terminal", file=sys.stderr)
+
+
+def _open_browser(url: str) -> None:
+    if not webbrowser.open(url):
+        print("mdmem: no browser found; open the address above", file=sys.stderr)
+
+
+# The server itself, by uvicorn: its connections, signals and end.
+
+_MAX_CONNECTIONS = 32
+_FINISHING_SECONDS = 8  # for running requests, after a signal
+_FIRST_REQUEST_SECONDS = 10  # for a connection, until its first request is there
+
+
+class _Connection(H11Protocol):
+    """A connection whose errors have the guard's headers; one too many is answered as busy.
+
+    A silent connection is closed, so that strangers cannot use up the maximum; that of another
+    user is closed at once.
+    """
+
+    # narrower than asyncio's own, as in uvicorn
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        if is_of_another_user(transport.get_extra_info("socket")):
+            transport.abort()
+            return
+        guard = self.config.app
+        if isinstance(guard, Guard) and len(self.connections) > _MAX_CONNECTIONS:
+            self.app = guard.refuse_busy
+        self.loop.call_later(_FIRST_REQUEST_SECONDS, self._close_if_silent)
+
+    def _close_if_silent(self) -> None:
+        # uvicorn leaves it None until there is a request, and does not say so in its type
+        if self.cycle is None:
+            self.timeout_keep_alive_handler()  # type: ignore[unreachable]
+
+    def send_400_response(self, msg: str) -> None:
+        if self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE):
+            body = BAD_REQUEST.body(as_json=False)
+            headers = [*refused_headers(body), (b"connection", b"close")]
+            for event in (
+                h11.Response(status_code=BAD_REQUEST.status, headers=headers),
+                h11.Data(data=body),
+                h11.EndOfMessage(),
+            ):
+                self.transport.write(self.conn.send(event) or b"")
+        self.transport.close()
+
+
+class _PageServer(Server):
+    def __init__(self, guard: Guard, idle_seconds: float, announce: Callable[[], None]) -> None:
+        super().__init__(
+            Config(
+                guard,
+                http=_Connection,
+                ws="none",
+                lifespan="off",
+                interface="asgi3",
+                log_config=None,
+                log_level="critical",
+                access_log=False,
+                proxy_headers=False,
+                server_header=False,
+                h11_max_incomplete_event_size=MAX_HEADER_BYTES,
+            )
+        )
+        self._guard, self._idle_seconds, self._announce = guard, idle_seconds, announce
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        self._announce()
+
+    async def on_tick(self, counter: int) -> bool:
+        if time.monotonic() - self._guard.last_request > self._idle_seconds:
+            self._end()
+        return await super().on_tick(counter)
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        loop = asyncio.get_running_loop()
+        for number in INTERRUPTIONS:
+            if signal.getsignal(number) is not signal.SIG_IGN:
+                loop.add_signal_handler(number, self._end_on_signal)
+        yield
+
+    def _end_on_signal(self) -> None:
+        if self.should_exit:  # a second signal: do not wait
+            os._exit(INTERRUPTED)
+        self._end()
+
+    def _end(self) -> None:
+        self.should_exit = True
+        asyncio.get_running_loop().call_later(_FINISHING_SECONDS, os._exit, INTERRUPTED)
+
+
+def run(
+    guard: Guard, listener: socket.socket, idle_seconds: float, announce: Callable[[], None]
+) -> None:
+    asyncio.run(_PageServer(guard, idle_seconds, announce).serve([listener]))

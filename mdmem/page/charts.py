@@ -12,7 +12,7 @@ from markupsafe import Markup
 
 from mdmem.model.errors import number_of
 from mdmem.model.history import ActiveDay, FactDay
-from mdmem.page.links import Links
+from mdmem.page.pages import Links
 from mdmem.show.reviews import visible
 from mdmem.startup.records import dataclass
 

@@ -35,8 +35,7 @@ from mdmem.model.writes import (
     WriteOptions,
     WriteResult,
 )
-from mdmem.page.links import COMMIT, own_path
-from mdmem.page.pages import Done, Page, Reader
+from mdmem.page.pages import COMMIT, Done, Page, Reader, own_path
 from mdmem.page.views.review import Card, ReviewItem, ReviewValue, cards
 from mdmem.startup.records import replace
 from mdmem.text.document import join_path

@@ -19,10 +19,9 @@ from mdmem.model.errors import HistoryProblem, MdmemError, PathProblem
 from mdmem.model.history import ChangeList, ShowChanges
 from mdmem.model.searches import ConflictList
 from mdmem.page import rendering
-from mdmem.page.links import START, ExportLinks
-from mdmem.page.pages import Frame, Reader, View, error_page, frame_of
-from mdmem.page.views import fact, section, timeline, today, trends
-from mdmem.page.views import files as file_views
+from mdmem.page.pages import START, ExportLinks, Frame, Reader, View, error_page, frame_of
+from mdmem.page.views import section, timeline, today
+from mdmem.page.views import today as file_views
 from mdmem.repo import Repository, commit_seconds
 from mdmem.repo.discovery import create_snapshot
 from mdmem.startup import late
@@ -39,9 +38,9 @@ _VIEWS: Mapping[str, View] = {
     "files": file_views.files,
     "file": file_views.file,
     "section": section.section,
-    "fact": fact.fact,
+    "fact": section.fact,
     "commit": timeline.commit,
-    "trends": trends.trends,
+    "trends": timeline.trends,
 }
 _MANY = ("fact", "commit")
 """The most numerous kinds of pages: their list of files leaves out sections, to save room."""

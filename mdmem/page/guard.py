@@ -17,7 +17,7 @@ from urllib.parse import parse_qsl, unquote_plus
 
 from mdmem.folder import files
 from mdmem.model.errors import json_line
-from mdmem.page.links import has_controls, own_path
+from mdmem.page.pages import has_controls, own_path
 from mdmem.startup.records import dataclass
 
 if TYPE_CHECKING:
