@@ -5,7 +5,7 @@ cannot be brought up to date.
 import os
 import shutil
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from itertools import count
 from pathlib import Path
@@ -386,6 +386,15 @@ class TestWhatIsFound:
         place.write_bytes(place.read_bytes().replace(b"Oslo", b"Rome"))
         os.utime(place, ns=(before.st_atime_ns, before.st_mtime_ns))
         assert hits_with(at, "Rome")
+
+    def test_a_reindex_of_a_file_just_written_is_up_to_date(
+        self, at: Desk, monkeypatch: pytest.MonkeyPatch
+    ):
+        monkeypatch.setattr(files, "RACY_NS", 300_000_000)
+        at.write("MEMORY.md", "- tea is white\n")
+        with closing(Memory(at.workspace)) as memory:
+            memory.reindex()
+            assert memory.status().current
 
     def test_a_clone_has_an_index_of_its_own(self, at: Desk, tmp_path: Path):
         before = same_as_anew(at)
