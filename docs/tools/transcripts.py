@@ -42,7 +42,7 @@ _GIT_SETTINGS = (
     "[user]\n\tname = Ada Example\n\temail = ada@example.org\n[init]\n\tdefaultBranch = main\n"
 )
 
-_PYTHON = ".python"
+_PYTHON, _TEMPORARY = ".python", ".tmp"
 _MACHINE = 'import platform\n\nplatform.node = lambda: "ada"\n'
 """Each Python of a session believes that it is on this machine."""
 
@@ -73,11 +73,11 @@ class Session:
 
 def sealed(home: Path, now: str) -> dict[str, str]:
     """An environment in which neither the machine's settings nor the person's count."""
-    kept = {name: os.environ[name] for name in ("SYSTEMROOT", "TMPDIR") if name in os.environ}
-    return kept | {
+    return {
         "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]]),
         "MDMEM_SERVER": "off",
         "HOME": str(home),
+        "TMPDIR": str(home / _TEMPORARY),  # where a server of this user would be found
         "PYTHONPATH": str(home / _PYTHON),
         "LC_ALL": "C.UTF-8",
         "TZ": "UTC",
@@ -110,6 +110,7 @@ def replayed(
     (home / _FOLDER).mkdir(parents=True)
     (home / ".gitconfig").write_text(_GIT_SETTINGS)
     (home / _PYTHON).mkdir()
+    (home / _TEMPORARY).mkdir()
     (home / _PYTHON / "sitecustomize.py").write_text(_MACHINE)
     session = Session(home, home / _FOLDER, printed, _MASK.findall(text))
     return _BLOCK.sub(lambda block: "".join(map(session.run, commands(block[0]))), text)
