@@ -15,6 +15,7 @@ from week_script import PROFILE, Session
 
 from mdmem.memory import Memory
 from mdmem.model import Source
+from mdmem.model.rules import LASTING_KINDS
 from mdmem.model.writes import Log, WriteOptions
 from mdmem.sessions.clients import CLIENT_NAMES
 
@@ -61,7 +62,6 @@ LOGGED: Sequence[str] = (
     "My favourite tea is {0}.",
 )
 """What an agent that obeys a page might log."""
-KINDS = ("fact", "decision", "preference", "lesson")
 
 
 @pytest.fixture
@@ -146,7 +146,7 @@ def test_no_claim_of_an_agent_is_applied(week: Week, days: int, rounds: int):
                 FIRST + day * DAY + timedelta(minutes=number),
                 f"claude/5a1e000{day}",
                 texts,
-                KINDS[number],
+                LASTING_KINDS[number],
             )
     dream(week)
     assert week.files()["MEMORY.md"].decode() == MEMORY

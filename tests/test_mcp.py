@@ -10,11 +10,12 @@ from mdmem.mcp import calls
 from mdmem.mcp.arguments import check_arguments, in_arguments
 from mdmem.mcp.door import actor_of
 from mdmem.mcp.greeting import Greeting, greet
-from mdmem.mcp.tools import INSTRUCTIONS, PROMPTS, TOOLS, offered
+from mdmem.mcp.tools import _KIND, INSTRUCTIONS, PROMPTS, TOOLS, offered
 from mdmem.model import Status, errors
 from mdmem.model.errors import UsageProblem, attempt
 from mdmem.model.prompts import BLOCK_CLOSING, BLOCK_OPENING
 from mdmem.model.reads import Outline, OutlineRow, SectionView
+from mdmem.model.rules import KINDS
 from mdmem.model.searches import Hit, SearchResult
 
 READING = ["memory_search", "memory_get", "memory_context"]
@@ -51,6 +52,10 @@ def answer(*hits: Hit, **values: Any) -> str:
 
 
 class TestTools:
+    def test_name_the_kinds_that_the_command_line_names(self):
+        """As a literal: the tools are told before the model is loaded."""
+        assert _KIND["description"] == ", ".join(KINDS)
+
     def test_are_these(self):
         assert list(TOOLS) == [
             *READING,

@@ -5,6 +5,7 @@ from typing import Annotated, Any
 import typer
 
 from mdmem.model import Source
+from mdmem.model.rules import KINDS
 from mdmem.model.searches import COMBINED_DAYS
 from mdmem.sessions.clients import CLIENT_NAMES
 
@@ -36,15 +37,14 @@ SectionTree = Annotated[
     str | None,
     typer.Option("--section", metavar="SECTION", help="Only this section and its subsections."),
 ]
-_KINDS = ["fact", "decision", "preference", "lesson", "status", "task"]
 _REFUSALS = ["shrink", "append", "secret"]
 Kind = Annotated[
     str | None,
     typer.Option(
         "--kind",
         metavar="KIND",
-        help=f"{', '.join(_KINDS)} or a word of your own.",
-        autocompletion=lambda: _KINDS,
+        help=f"{', '.join(KINDS)} or a word of your own.",
+        autocompletion=lambda: list(KINDS),
     ),
 ]
 Tags = Annotated[

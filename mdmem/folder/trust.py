@@ -33,7 +33,7 @@ class TextOrigin(StrEnum):
     PERSON = "person"
     """A person at the keyboard: no actor outside of a host's shell, a save, their own commit."""
     PLAIN_STATEMENT = "plain-statement"
-    """A plain statement of the user in their own session (`extract.plain`)."""
+    """A plain statement of the user in their own session (`sessions/plain`)."""
     MESSAGE = "message"
     """Any other text of the user's message: pasted, quoted, forwarded, asked to be worked on."""
     OTHER_SENDER = "other-sender"

@@ -22,7 +22,6 @@ from mdmem.llm.plain_words import is_plain
 from mdmem.llm.requests import (
     CONSOLIDATE,
     EXTRACT,
-    KINDS,
     MOST_CHARACTERS,
     OPENING,
     PLACEHOLDERS,
@@ -32,6 +31,7 @@ from mdmem.llm.requests import (
     RequestLine,
 )
 from mdmem.model import FactId
+from mdmem.model.rules import LASTING_KINDS
 from mdmem.sessions import sentences
 from mdmem.sessions.sentences import annotate
 from mdmem.sessions.tags import strip_blocks
@@ -459,7 +459,7 @@ def _checked(item: Any, by_number: Mapping[int, Sequence[RequestLine]]) -> Sugge
     numbers = _line_numbers(item.get("lines"), by_number)
     cited = [line for number in numbers for line in by_number[number]]
     kind, text, quote = item.get("kind"), _require_text(item.get("text")), item.get("quote")
-    if not isinstance(kind, str) or kind.strip().casefold() not in KINDS:
+    if not isinstance(kind, str) or kind.strip().casefold() not in LASTING_KINDS:
         raise _RefusedItemError("unknown kind")
     by_person = _is_grounded(text, quote, [line for line in cited if line.who != AGENT])
     if not by_person:

@@ -19,13 +19,13 @@ from mdmem.folder import installed
 from mdmem.folder.config import Settings
 from mdmem.model import FactId, Source
 from mdmem.model.errors import PackageProblem, WorkspaceProblem
+from mdmem.model.rules import LASTING_KINDS
 from mdmem.repo.runner import TimeUpError, TooMuchOutputError, converse
 from mdmem.startup import late
 from mdmem.startup.records import dataclass, field, replace
 
 # a session that begins with this line is mdmem's own request, and is not digested
 OPENING = "mdmem-extract/1"
-KINDS = ("fact", "decision", "preference", "lesson")
 MOST_CHARACTERS = 400  # of a suggested text
 _TEXT_PLACEHOLDER, _QUOTE_PLACEHOLDER, _WHY_PLACEHOLDER = (
     "TEXT-OF-THE-FACT",
@@ -54,7 +54,7 @@ Answer with {{"facts": [...]}}, each fact as
 {{"lines": [7], "kind": "decision", "key": null, "text": "{_TEXT_PLACEHOLDER}", "quote": \
 "{_QUOTE_PLACEHOLDER}"}}
 - lines: the numbers "n" of the lines that say it, at least one.
-- kind: {", ".join(KINDS)}.
+- kind: {", ".join(LASTING_KINDS)}.
 - key: null, or the attribute of the person that the fact is about: employer, home, name, job, \
 birthday, phone, email, diet, allergy, a relative.
 - text: the fact in one sentence of at most {MOST_CHARACTERS} characters that can be understood \
@@ -100,7 +100,7 @@ _FACTS_SCHEMA = _answer(
     "facts",
     {
         "lines": {"type": "array", "items": {"type": "integer"}},
-        "kind": {"type": "string", "enum": list(KINDS)},
+        "kind": {"type": "string", "enum": list(LASTING_KINDS)},
         "key": _TEXT_OR_NULL,
         "text": _TEXT,
         "quote": _TEXT,

@@ -11,6 +11,10 @@ from mdmem.startup import late
 
 ALLOWANCES = ("append", "secret", "shrink")
 """Refusals of `check` that `allow` and MDMEM_ALLOW can override."""
+LASTING_KINDS = ("fact", "decision", "preference", "lesson")
+"""Kinds of what stays true: a model may suggest them, and a night takes them into memory."""
+KINDS = (*LASTING_KINDS, "status", "task")
+"""The kinds that help and completion name; any other word can be one too."""
 TRAILER_PREFIX = "Mdmem-"
 _LIKE_DAY = late.pattern(r"\d{4}-\d{1,2}-\d{1,2}")
 _DAY_HINT = "Write it as 2026-11-21."

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
+from mdmem.model.rules import LASTING_KINDS
 from mdmem.sessions.sentences import (
     FENCE,
     FIRST_PERSON,
@@ -423,8 +424,8 @@ def _labels(before: str) -> list[str]:
 MANY_VALUED = words_of("MANY_VALUED")
 FORGET_REQUEST = pattern_of("FORGET_REQUESTS")
 CORRECTION = "correction"
-_MARK = late.pattern(r"(?i)^\W*(decision|preference|lesson|fact|remember|note|todo)\s*:\s*\S")
 _MARK_KINDS = {"remember": "fact", "note": "fact", "todo": "task"}
+_MARK = late.pattern(rf"(?i)^\W*({'|'.join((*LASTING_KINDS, *_MARK_KINDS))})\s*:\s*\S")
 KEPT_ANYWHERE = tuple(
     (WordedPattern.of(words, patterns), kind)
     for words, patterns, kind in rows_of("KEPT_ANYWHERE")  # the first that matches decides

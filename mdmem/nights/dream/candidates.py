@@ -15,6 +15,7 @@ from mdmem.folder.layout import ListedFile
 from mdmem.folder.trust import TextOrigin
 from mdmem.model import CommitId, Fact, FactId, FileKind, FilePath, Op, SectionPath, Source
 from mdmem.model.errors import PathProblem
+from mdmem.model.rules import LASTING_KINDS
 from mdmem.model.trail import EVERY_NUMBER, LAST_NUMBER, Occurrence, TrailCommit, union
 from mdmem.model.writes import is_night
 from mdmem.nights.dream.wording import key_of
@@ -173,7 +174,6 @@ def _is_nights(trail: Trail, occurrence: Occurrence) -> bool:
     return run is not None and is_night(run)
 
 
-KINDS = frozenset({"preference", "decision", "fact", "lesson"})
 WEEK = timedelta(days=7)
 """An entry that was not taken is judged once more, so long after its day."""
 
@@ -280,7 +280,7 @@ class LogEntries:
 
     @property
     def candidates(self) -> Iterator[DreamCandidate]:
-        return (entry for entry in self.entries if (entry.kind or "").casefold() in KINDS)
+        return (entry for entry in self.entries if (entry.kind or "").casefold() in LASTING_KINDS)
 
     def states_any(self, facts: Iterable[FactId]) -> bool:
         return any(fact in self._by_fact for fact in facts)
@@ -329,7 +329,7 @@ def may_have_entries(workspace: Workspace, trail: Trail, night: Night) -> bool:
             union(seen.missing, ((seen.number + 1, LAST_NUMBER),)) if seen else EVERY_NUMBER
         )
     return any(
-        (occurrence.entry.kind or "").casefold() in KINDS
+        (occurrence.entry.kind or "").casefold() in LASTING_KINDS
         for path in sorted(paths)
         for occurrence in trail.live_occurrences(path)
     )
