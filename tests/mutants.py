@@ -52,7 +52,7 @@ ROOMS = {
         "mdmem/review/*.py",
         "mdmem/purge/*.py",
     ),
-    "document": ("mdmem/text/document.py", "mdmem/text/document.py"),
+    "document": ("mdmem/text/document.py",),
     "facts": (
         "mdmem/text/facts.py",
         "mdmem/text/fact_names.py",
