@@ -99,15 +99,15 @@ def load(path: Path) -> Journal | None:
     """The journal that a process left; None where there is none or it is not whole."""
     try:
         rows = json.loads(path.read_text(encoding="utf-8"))
-        rows = _rows_of_0_3(rows) if isinstance(rows, dict) else rows
+        rows = _rows_before_0_3_0(rows) if isinstance(rows, dict) else rows
         *steps, then = (_PARTS[name](**fields) for name, fields in rows)
     except (FileNotFoundError, KeyError, TypeError, ValueError):
         return None
     return Journal(tuple(steps), then) if all(map(_is_whole, (*steps, then))) else None
 
 
-def _rows_of_0_3(fields: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
-    """The rows of a record that version 0.2 or 0.3 left."""
+def _rows_before_0_3_0(fields: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
+    """The rows of a record that a version before 0.3.0 left."""
     if "files" in fields:
         return [
             *(("FileStep", file) for file in fields["files"]),

@@ -69,7 +69,7 @@ def load_state(workspace: Workspace) -> SyncState | None:
 
 
 def _of_old_secret(path: FilePath) -> Incoming:
-    """A file with a likely secret, as versions up to 0.3 remember it."""
+    """A file with a likely secret, as versions before 0.3.0 remember it."""
     return Incoming(
         path=path,
         code="secret-found",

@@ -2,8 +2,8 @@
 
 PYTHON is the interpreter of an environment in which that version is installed. The archives were
 made from these commits: 0.2.0.tar.xz from 7dff4b08; 0.2-nights.tar.xz, the last version before
-workspaces were adopted, which had digests and nights already, from 66f448c5; 0.3.tar.xz from
-d67e822e.
+workspaces were adopted, which had digests and nights already, from 66f448c5; 0.3.tar.xz, what
+became 0.3.0 while its state still was in several files, from d67e822e.
 
 The home is made at /home/ada, which must not exist, on a machine named `desk`, so that an archive
 names nothing of the machine it was made on. Times of files and commits are fixed; what a version
