@@ -74,6 +74,15 @@ def without_state(at: Desk) -> None:
     shutil.rmtree(at.workspace.state, ignore_errors=True)
 
 
+def without_caches(at: Desk) -> None:
+    """Without the journal, what a killed write left in a file would be the person's own edit."""
+    for path in at.workspace.state.glob("*"):
+        if path.is_dir():
+            shutil.rmtree(path)
+        elif path.name != "write-ahead.json":
+            path.unlink()
+
+
 def cited(at: Desk) -> Counter[str]:
     lines = at.git("log", "--format=%(trailers:key=Mdmem-Cites,valueonly)").split("\n")
     return Counter(filter(None, lines))
@@ -169,7 +178,7 @@ def test_nights(world: World, repository: Path, tmp_path: Path, monkeypatch: pyt
         harmed = copied(at, tmp_path / "harmed")
         for number in range(10):
             if number % 2:
-                without_state(harmed)
+                without_caches(harmed)
             kills += is_killed(partial(dream, harmed), lots.randrange(60))
         require_dreamt(harmed, whole)
 
@@ -232,7 +241,7 @@ def test_a_night_by_a_model(at: Desk, monkeypatch: pytest.MonkeyPatch, between: 
     with serving(adding) as server:
 
         def require_paid_once(kills: int) -> None:
-            assert repeated(server) <= min(kills, 4)  # until the answer is kept
+            assert repeated(server) <= min(kills, 5)  # the steps before the answer is kept
 
         dreams.settings(
             at.world,
