@@ -238,6 +238,21 @@ def test_a_merge_of_very_many_equal_lines_is_left_to_git(
     assert merge3(base, base + b"- late\n", base + b"- x\n").data is not None
 
 
+def test_what_would_be_lost_in_a_destructor_is_raised_after_it(short: None):
+    class Slow:
+        def __del__(self) -> None:
+            ends = time.thread_time() + 0.3
+            while time.thread_time() < ends:
+                pass
+
+    def drop_one_and_loop() -> None:
+        Slow()
+        _loop()
+
+    with pytest.raises(budget.OverBudget), budget.limited(0):
+        drop_one_and_loop()
+
+
 def test_without_a_home_this_process_remembers_what_took_too_much(
     short: None, monkeypatch: pytest.MonkeyPatch
 ):

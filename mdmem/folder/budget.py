@@ -115,6 +115,9 @@ class _Meter:
         return clock - self._began > self._seconds or _most_memory() - self._memory > self._bytes
 
 
+_WITH_CALLBACKS = ("_weakrefset", "weakref")
+
+
 class _Timer(_Meter):
     """For the main thread, the only one that signals reach."""
 
@@ -130,8 +133,17 @@ class _Timer(_Meter):
         signal.signal(signal.SIGVTALRM, self._before)
 
     def _look(self, number: int, frame: FrameType | None) -> None:
-        if not self._is_over and self._is_exceeded(time.thread_time()):
+        if self._is_over or _is_in_callback(frame):
+            return
+        if self._is_exceeded(time.thread_time()):
             raise OverBudget
+
+
+def _is_in_callback(frame: FrameType | None) -> bool:
+    """True in a destructor or a weak reference's callback: Python drops what these raise."""
+    return frame is not None and (
+        frame.f_code.co_name == "__del__" or frame.f_globals.get("__name__") in _WITH_CALLBACKS
+    )
 
 
 class _Watcher(_Meter):
