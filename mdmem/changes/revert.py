@@ -35,7 +35,7 @@ _MOST_NAMED = 3
 
 
 @dataclass(frozen=True, slots=True)
-class HeldChange:
+class _HeldChange:
     """A change blocked by later edits, with details for programs. `path` None: a whole commit."""
 
     commit: CommitId
@@ -45,14 +45,14 @@ class HeldChange:
 
 
 @dataclass(frozen=True, slots=True)
-class RevertPlan:
+class _RevertPlan:
     """`note` has statements to commit besides. `path` is one of the change's files."""
 
     path: FilePath
     edits: tuple[RevertEdit, ...]
     note: CommitNote | None
     notices: tuple[str, ...] = ()
-    held: tuple[HeldChange, ...] = ()
+    held: tuple[_HeldChange, ...] = ()
 
     @property
     def does_something(self) -> bool:
@@ -81,10 +81,10 @@ class _FileReverts:
     edits: tuple[RevertEdit, ...]
     retracts: tuple[FactId, ...]
     notices: tuple[str, ...]
-    held: tuple[HeldChange, ...] = ()
+    held: tuple[_HeldChange, ...] = ()
 
 
-def plan_revert(workspace: Workspace, change: Revert) -> RevertPlan:
+def plan_revert(workspace: Workspace, change: Revert) -> _RevertPlan:
     """Raises: FactProblem (`fact-not-found`, `fact-ambiguous`, `ambiguous`), HistoryProblem
     (`commit-not-found`; `cannot-revert`: a merge, or no Markdown).
     """
@@ -107,7 +107,9 @@ def plan_revert(workspace: Workspace, change: Revert) -> RevertPlan:
     return plan
 
 
-def plan_reverts(workspace: Workspace, ids: Sequence[CommitId], change: Revert) -> list[RevertPlan]:
+def _plan_reverts(
+    workspace: Workspace, ids: Sequence[CommitId], change: Revert
+) -> list[_RevertPlan]:
     """Leave out commits without a current effect. Raises: HistoryProblem (`cannot-revert`)."""
     with fresh_trail(workspace) as trail:
         commits = first_parent.read_commits(workspace.repository, ids)
@@ -124,7 +126,7 @@ def plan_reverts(workspace: Workspace, ids: Sequence[CommitId], change: Revert) 
     return [plan for plan in plans if plan.does_something or plan.held]
 
 
-def is_commit_or_fact(workspace: Workspace, reference: str) -> bool:
+def _is_commit_or_fact(workspace: Workspace, reference: str) -> bool:
     with fresh_trail(workspace) as trail:
         return (
             workspace.repository.commit_named(reference) is not None
@@ -134,7 +136,7 @@ def is_commit_or_fact(workspace: Workspace, reference: str) -> bool:
 
 def _plan_commit(
     workspace: Workspace, trail: Trail, commit: CommitChanges, target: _RevertTarget, change: Revert
-) -> RevertPlan:
+) -> _RevertPlan:
     _require_revertible(workspace, trail, commit, target.fact)
     # If the commit changed memory, its changes to other Markdown stay.
     changed_files = [
@@ -160,7 +162,7 @@ def _plan_commit(
     parsed = parse_message(commit.commit.message)
     path = names[changed_files[0].path] if changed_files else parsed.path or workspace.curated
     note = _note(commit, parsed, path, changed_files, reverts.retracts, trail)
-    return RevertPlan(
+    return _RevertPlan(
         path=path, edits=reverts.edits, note=note, notices=reverts.notices, held=reverts.held
     )
 
@@ -177,7 +179,7 @@ def _revert_files(
     edits: list[RevertEdit] = []
     retracts: list[FactId] = []
     notices: list[str] = []
-    held: list[HeldChange] = []
+    held: list[_HeldChange] = []
     for changed, path in files:
         before, after = _texts(workspace, changed)
         only = _with_partners(commit, before, after, fact) if fact else None
@@ -195,7 +197,7 @@ def _revert_files(
             left = [fact for fact in added if not _is_removed(trail, path, fact.id)]
             live = {each.entry.fact for each in trail.live_occurrences(path)}
             held += [
-                HeldChange(
+                _HeldChange(
                     commit=commit.commit.id, path=path, what=fact.text, details={"fact": fact.id}
                 )
                 for fact in left
@@ -243,11 +245,11 @@ def _is_removed(trail: Trail, path: FilePath, fact: FactId) -> bool:
     )
 
 
-def _reverted_already(path: FilePath, commit: CommitId, reverted_by: CommitId) -> RevertPlan:
+def _reverted_already(path: FilePath, commit: CommitId, reverted_by: CommitId) -> _RevertPlan:
     notice = (
         f"{commit[:10]} was already undone by {reverted_by[:10]}; to restore it, revert that one"
     )
-    return RevertPlan(path=path, edits=(), note=None, notices=(notice,))
+    return _RevertPlan(path=path, edits=(), note=None, notices=(notice,))
 
 
 def _last_revert(trail: Trail, commit: CommitId) -> CommitId | None:
@@ -263,7 +265,7 @@ def _last_revert(trail: Trail, commit: CommitId) -> CommitId | None:
     )
 
 
-def fact_groups(workspace: Workspace, edit: RevertEdit) -> list[frozenset[FactId]]:
+def _fact_groups(workspace: Workspace, edit: RevertEdit) -> list[frozenset[FactId]]:
     (commit,) = first_parent.read_commits(workspace.repository, [edit.reverts])
     difference = fact_difference(parse(edit.before), parse(edit.after))
     groups: list[frozenset[FactId]] = []
@@ -501,14 +503,14 @@ def changes_of_run(workspace: Workspace, run: str) -> int:
 
 def _plan_run(
     workspace: Workspace, commits: _RunCommits, change: Revert
-) -> tuple[list[RevertPlan], list[HeldChange]]:
+) -> tuple[list[_RevertPlan], list[_HeldChange]]:
     texts: dict[FilePath, str] = {}
-    plans: list[RevertPlan] = []
+    plans: list[_RevertPlan] = []
     held = [
-        HeldChange(commit=each, path=None, what="other work was squashed with it", details={})
+        _HeldChange(commit=each, path=None, what="other work was squashed with it", details={})
         for each in commits.squashed
     ]
-    for plan in plan_reverts(workspace, commits.ids, change):
+    for plan in _plan_reverts(workspace, commits.ids, change):
         held += plan.held
         edits = []
         for edit in plan.edits:
@@ -531,11 +533,11 @@ def _plan_run(
 
 def _free_part(
     workspace: Workspace, edit: RevertEdit, document: Document
-) -> tuple[RevertEdit | None, list[HeldChange]]:
+) -> tuple[RevertEdit | None, list[_HeldChange]]:
     whole = _held_by(edit, document)
     if whole is None:
         return edit, []
-    groups = [] if edit.from_log or edit.only else fact_groups(workspace, edit)
+    groups = [] if edit.from_log or edit.only else _fact_groups(workspace, edit)
     if len(groups) < 2:
         return None, [whole]
     held = {group: _held_by(replace(edit, only=group), document) for group in groups}
@@ -546,11 +548,11 @@ def _free_part(
     return rest, [each for each in held.values() if each is not None]
 
 
-def _held_by(edit: RevertEdit, document: Document) -> HeldChange | None:
+def _held_by(edit: RevertEdit, document: Document) -> _HeldChange | None:
     try:
         undone(edit, document)
     except SectionProblem as problem:
-        return HeldChange(
+        return _HeldChange(
             commit=edit.reverts,
             path=edit.path,
             what=_first_line(problem),
@@ -564,7 +566,7 @@ def _first_line(problem: SectionProblem) -> str:
     return made.strip().partition("\n")[0] or problem.message
 
 
-def _conflict(run: str, held: Sequence[HeldChange]) -> SectionProblem:
+def _conflict(run: str, held: Sequence[_HeldChange]) -> SectionProblem:
     named = "\n".join(_held_lines(held))
     details = [{"commit": each.commit, "path": each.path, **each.details} for each in held]
     hint = f"{named}\nTo keep these and undo the rest, use {field('skip')}."
@@ -576,7 +578,7 @@ def _conflict(run: str, held: Sequence[HeldChange]) -> SectionProblem:
     )
 
 
-def _held_lines(held: Sequence[HeldChange]) -> list[str]:
+def _held_lines(held: Sequence[_HeldChange]) -> list[str]:
     lines = [
         f"{each.path or each.commit[:10]}: {' '.join(each.what.split())[:_QUOTED]}" for each in held
     ]
@@ -602,7 +604,7 @@ def apply(workspace: Workspace, change: Revert, say: Say) -> WriteResult:
 
 
 def _carry_out(
-    workspace: Workspace, plans: Sequence[RevertPlan], options: WriteOptions, say: Say
+    workspace: Workspace, plans: Sequence[_RevertPlan], options: WriteOptions, say: Say
 ) -> list[WriteResult]:
     """All plans in order, or nothing. A dry run only previews them."""
     if any(plan.note is not None for plan in plans):
@@ -619,7 +621,7 @@ def _carry_out(
     return results
 
 
-def _previews(workspace: Workspace, plan: RevertPlan) -> list[WriteResult]:
+def _previews(workspace: Workspace, plan: _RevertPlan) -> list[WriteResult]:
     previews = [preview(workspace, edit) for edit in plan.edits]
     return previews if plan.note is None else [*previews, _note_result(plan.note, None)]
 
@@ -645,7 +647,7 @@ def _note_result(note: CommitNote, commit: CommitId | None) -> WriteResult:
 
 
 def _apply_run(workspace: Workspace, change: Revert, run: _RunCommits, say: Say) -> WriteResult:
-    if is_commit_or_fact(workspace, change.reference):
+    if _is_commit_or_fact(workspace, change.reference):
         message = f"{change.reference[:80]!r} is both a run and a fact or commit"
         raise FactProblem("ambiguous", message, "Name the commit by its id, or the fact by its id.")
     if not change.options.dry_run:
@@ -654,7 +656,7 @@ def _apply_run(workspace: Workspace, change: Revert, run: _RunCommits, say: Say)
             recover(workspace, say)
     plans, held = _plan_run(workspace, run, change)
     results = _carry_out(workspace, plans, change.options, say)
-    whole = RevertPlan(
+    whole = _RevertPlan(
         path=FilePath(results[-1].path) if results else workspace.curated, edits=(), note=None
     )
     notices = [
@@ -672,7 +674,7 @@ def _apply_run(workspace: Workspace, change: Revert, run: _RunCommits, say: Say)
     )
 
 
-def _combine(plan: RevertPlan, results: Sequence[WriteResult], dry_run: bool) -> WriteResult:
+def _combine(plan: _RevertPlan, results: Sequence[WriteResult], dry_run: bool) -> WriteResult:
     if not results:
         diff = "" if dry_run else None
         return WriteResult(

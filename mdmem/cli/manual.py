@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 # suggested only where the table says so or the word is nearly the same
 REMOVING = frozenset({"forget", "revert", "redact", "uninstall"})
-NEARLY_THE_SAME = 0.8
+_NEARLY_THE_SAME = 0.8
 _SIMILAR = 0.7
 _PART = late.pattern(r"[^\W_]+")  # a word such as list-facts, whose first part names the command
 
@@ -269,7 +269,7 @@ def meant_command(word: str, commands: Collection[str], group: str = "") -> str:
         if part in table:
             return table[part]
     near = near_names(folded, [name for name in commands if name not in REMOVING], 1)
-    nearer = near_names(folded, commands, 1, NEARLY_THE_SAME)
+    nearer = near_names(folded, commands, 1, _NEARLY_THE_SAME)
     return " ".join(filter(None, ("mdmem", group, (nearer or near)[0]))) if nearer or near else ""
 
 
@@ -389,7 +389,7 @@ def help_(
     page = _TOPIC_ALIASES.get(name, name).removesuffix(".md")
     if page not in TOPICS:
         # a command is only guessed at where the word is nearly its name
-        near = near_names(name, (*TOPICS, *COMMANDS), 1, NEARLY_THE_SAME)
+        near = near_names(name, (*TOPICS, *COMMANDS), 1, _NEARLY_THE_SAME)
         hint = f"The pages are: {', '.join(TOPICS)}."
         raise UsageProblem(
             "no page or command has this name",

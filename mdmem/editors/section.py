@@ -42,7 +42,7 @@ _ATX = late.pattern(r"^( {0,3}#{1,6})([ \t]*)")
 _ATX_CLOSING = late.pattern(r"[ \t]#+$")
 
 
-def content_bounds(lines: Sequence[str]) -> tuple[int, int]:
+def _content_bounds(lines: Sequence[str]) -> tuple[int, int]:
     """The numbers of the first line that is not blank and of the line after the last one."""
     first = next((number for number, line in enumerate(lines) if not is_blank(line)), len(lines))
     return first, next(
@@ -54,7 +54,7 @@ def content_bounds(lines: Sequence[str]) -> tuple[int, int]:
 def strip_blank_lines(text: str) -> str:
     """A text with LF and without blank lines around it."""
     lines = with_line_end(text, "\n").split("\n")
-    first, end = content_bounds(lines)
+    first, end = _content_bounds(lines)
     return "\n".join(lines[first:end])
 
 
@@ -64,7 +64,7 @@ def open_block(line: int, place: str = "file", hint: str = "Close it first.") ->
     return SectionProblem("open-block", message, hint, line=line + 1)
 
 
-def body_escapes(reason: str) -> SectionProblem:
+def _body_escapes(reason: str) -> SectionProblem:
     return SectionProblem(
         "body-escapes-section",
         f"the text does not stay in its section: {reason}",
@@ -184,7 +184,7 @@ def delete(document: Document, section: Section, subtree: bool) -> EditResult:
     if not _keeps_outline(
         document, text, _outline(s for s in document.sections if s.index not in deleted)
     ):
-        raise body_escapes("without it the sections around it would change")
+        raise _body_escapes("without it the sections around it would change")
     return EditResult(text=text, op=Op.DELETE, section=section.path)
 
 
@@ -215,7 +215,7 @@ def create(document: Document, change: EditSection) -> EditResult:
     if any(
         section.level < level + len(headings) for section in parse(body, fragment=True).sections
     ):
-        raise body_escapes("it has a heading at or above the section's own level")
+        raise _body_escapes("it has a heading at or above the section's own level")
     path = (*(parent.path if parent else ()), *(title.lstrip("#").strip() for title in headings))
     text = insert_blocks(document, (line, "\n\n".join([*headings, body] if body else headings)))
     return EditResult(text=text, op=Op.CREATE, section=path)
@@ -281,7 +281,7 @@ def insert_blocks(document: Document, *insertions: tuple[int, str]) -> str:
             return text
     if document.open_line is not None:
         raise open_block(document.open_line)
-    raise body_escapes("it would change the text around it")
+    raise _body_escapes("it would change the text around it")
 
 
 def _with_blocks(document: Document, insertions: Iterable[tuple[int, str]]) -> str:
@@ -444,7 +444,7 @@ def _set_body(document: Document, target: _EditRange, text: str, subtree: bool) 
 
 def _split_blank_lines(document: Document, target: _EditRange) -> tuple[str, str, str]:
     lines = document.lines[target.start : target.end]
-    first, end = content_bounds(lines)
+    first, end = _content_bounds(lines)
     return "".join(lines[:first]), "".join(lines[first:end]), "".join(lines[end:])
 
 
@@ -496,12 +496,12 @@ def _first_safe(document: Document, target: _EditRange, text: str, candidates: l
     fragment = parse(text, fragment=True)
     shallow = [section for section in fragment.sections if not _is_below(target, section)]
     if shallow:
-        raise body_escapes(
+        raise _body_escapes(
             f"the heading {shallow[0].title!r} is at or above the section's own level"
         )
     if fragment.open_line is not None:
-        raise body_escapes("it ends inside an open fence, comment or HTML block")
-    raise body_escapes("it would change what follows the section or what precedes it")
+        raise _body_escapes("it ends inside an open fence, comment or HTML block")
+    raise _body_escapes("it would change what follows the section or what precedes it")
 
 
 def _is_below(target: _EditRange, section: Section) -> bool:
@@ -565,7 +565,7 @@ def _join(document: Document, target: _EditRange, text: str, at_end: bool) -> st
     old, new = document.blocks_in(target.start, target.end), parse(text, fragment=True)
     first, last = (
         target.start + number
-        for number in content_bounds(document.lines[target.start : target.end])
+        for number in _content_bounds(document.lines[target.start : target.end])
     )
     if at_end:
         continues_list = _ends_in_item(old, last) and _begins_with_item(new.blocks, 0)

@@ -50,7 +50,7 @@ _MOST_FILES, _MOST_BYTES = 8, 100_000
 """More is indexed first: scoring it would take longer."""
 
 
-def overlay_unindexed(
+def _overlay_unindexed(
     workspace: Workspace, index: SearchIndex, changed: Collection[str], removed: Collection[str]
 ) -> SearchIndex | None:
     """The index with files laid over it; None where unsure. Raises BrokenIndex (damaged)."""
@@ -264,7 +264,7 @@ def _overlaid(
         now = time.time_ns()
         changed, removed = snapshot.changed_paths(survey.stamps)
         try:
-            overlaid = overlay_unindexed(workspace, index, changed, removed)
+            overlaid = _overlay_unindexed(workspace, index, changed, removed)
         except BrokenIndex:
             return None  # an update builds it from scratch
         settled = all(

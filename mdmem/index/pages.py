@@ -42,7 +42,7 @@ _ELSEWHERE = (Fate.MOVED, Fate.JOINED)
 _MARK_STATUS = {MarkKind.SUPERSEDED: Status.SUPERSEDED, MarkKind.RETRACTED: Status.REMOVED}
 
 
-class PageReader:
+class _PageReader:
     def __init__(self, workspace: Workspace, trail: Trail, due: int) -> None:
         self._workspace = workspace
         self._trail = trail
@@ -372,7 +372,7 @@ def entries_at_commit(
         return ()
 
 
-def touched_paths(trail: Trail, after: int) -> set[FilePath]:
+def _touched_paths(trail: Trail, after: int) -> set[FilePath]:
     """The files whose entries commits after `after`, or those cut away, may have changed."""
     return {
         *trail.paths_since(after),
@@ -402,7 +402,7 @@ class ChangedFiles:
         self._workspace, self._trail, self._since = workspace, trail, since
         self._commit = trail.head
         self._before = before = dict(seen.files)
-        self._touched = touched_paths(trail, since)
+        self._touched = _touched_paths(trail, since)
         if seen.commit != self._commit:
             self._touched |= {FilePath(path) for path, file in before.items() if file.uncommitted}
         due = [
@@ -425,9 +425,9 @@ class ChangedFiles:
         )
 
     @cached_property
-    def _reader(self) -> PageReader:
+    def _reader(self) -> _PageReader:
         """Made for the first file that is read: it asks git about all of them."""
-        return PageReader(self._workspace, self._trail, self._total)
+        return _PageReader(self._workspace, self._trail, self._total)
 
     def update(self, index: SearchIndex, settings: str, progress: Progress | None) -> None:
         """`settings`: a digest of those that the index depends on."""

@@ -62,18 +62,18 @@ from mdmem.workspace import Progress, Say, Workspace, projects_of, session_folde
 _START_FIELDS = ReadingStart.__match_args__
 _TIMES = tuple(_START_FIELDS.index(name) for name in ("started", "time"))
 
-Stamp = list[int]
+_Stamp = list[int]
 """Device, inode, size and time of change (ns) of a file."""
 
 
-class SeenTranscript(NamedTuple):
+class _SeenTranscript(NamedTuple):
     """A transcript as it was read.
 
     `start_values`: the stored `ReadingStart` (None: the first byte). `counts`: False: out of scope,
     not indexed. `problem`: why it could not be read.
     """
 
-    stamp: Stamp
+    stamp: _Stamp
     start_values: list[Any] | None = None
     counts: bool = True
     problem: str | None = None
@@ -91,7 +91,7 @@ class Seen:
     digest of all stamps. `unknown`: paths in an unknown format.
     """
 
-    files: Mapping[str, SeenTranscript] = field(default_factory=dict)
+    files: Mapping[str, _SeenTranscript] = field(default_factory=dict)
     settings: str = ""
     purged: str = ""
     commit: str = ""
@@ -139,14 +139,14 @@ _NO_TIME = 0
 
 
 @dataclass(frozen=True, slots=True)
-class TranscriptMessages:
+class _TranscriptMessages:
     """The messages of a transcript from a line on, which replace the indexed ones.
 
     `session`: CLIENT/SESSION; `started` tells the original of a copied message.
     """
 
     path: str
-    seen: SeenTranscript
+    seen: _SeenTranscript
     session: str = ""
     project: str | None = None
     started: datetime | None = None
@@ -170,7 +170,7 @@ class MessageIndex(StoredIndex[Seen]):
 
     version = (3, INDEX_VERSION, __version__)
     """With the version of mdmem, since the rules by which texts are cleaned may change."""
-    seen_type, file_type, never_seen = Seen, SeenTranscript, SeenTranscript([0, 0, 0, 0])
+    seen_type, file_type, never_seen = Seen, _SeenTranscript, _SeenTranscript([0, 0, 0, 0])
 
     @staticmethod
     def fields() -> tantivy.Schema:
@@ -178,7 +178,7 @@ class MessageIndex(StoredIndex[Seen]):
 
     def update(
         self,
-        changed: Iterable[TranscriptMessages],
+        changed: Iterable[_TranscriptMessages],
         removed: Collection[str],
         settings: str,
         purged: str = "",
@@ -197,9 +197,9 @@ class MessageIndex(StoredIndex[Seen]):
         self._remember(Seen(files=kept, settings=settings, purged=purged, commit=commit))
 
     def _change(
-        self, changed: Iterable[TranscriptMessages], removed: Collection[str]
-    ) -> dict[str, SeenTranscript]:
-        seen: dict[str, SeenTranscript] = {}
+        self, changed: Iterable[_TranscriptMessages], removed: Collection[str]
+    ) -> dict[str, _SeenTranscript]:
+        seen: dict[str, _SeenTranscript] = {}
         touched = set(removed)
         with self._writing(touched) as writer:
 
@@ -216,7 +216,7 @@ class MessageIndex(StoredIndex[Seen]):
             add_documents(writer, new())
         return seen
 
-    def _delete(self, writer: tantivy.IndexWriter, transcript: TranscriptMessages) -> None:
+    def _delete(self, writer: tantivy.IndexWriter, transcript: _TranscriptMessages) -> None:
         label = _label(transcript.path)
         if transcript.from_line == 1 or transcript.path not in self.seen.files:
             call_writer(writer.delete_documents_by_term, "file", label)
@@ -325,7 +325,7 @@ def _schema() -> tantivy.Schema:
 
 
 def _document(
-    transcript: TranscriptMessages, message: Message, usual_language: str
+    transcript: _TranscriptMessages, message: Message, usual_language: str
 ) -> tantivy.Document:
     scripts = split_scripts(message.text)
     words = lowered(scripts.spaced)
@@ -511,7 +511,7 @@ def _opened(workspace: Workspace, full: bool) -> MessageIndex:
 class _Survey:
     def __init__(self, workspace: Workspace, sources: tuple[str, ...]) -> None:
         self.workspace = workspace
-        self.stamps: dict[str, Stamp] = {
+        self.stamps: dict[str, _Stamp] = {
             file.path: [file.device, file.inode, file.size, file.modified]
             for file in find_files(sources, workspace.environment)
         }
@@ -593,7 +593,7 @@ class _Update:
     def run(self, due: Iterable[str], done: int = 0) -> None:
         total = len(self._survey.stamps)
 
-        def changed() -> Iterator[TranscriptMessages]:
+        def changed() -> Iterator[_TranscriptMessages]:
             for number, path in enumerate(due, done + 1):
                 messages = self._read(path, self._index.seen.files.get(path))
                 if messages is not None:
@@ -606,11 +606,11 @@ class _Update:
             changed(), removed, self._survey.settings, self._purged.digest, self._survey.commit
         )
 
-    def _read(self, path: str, seen: SeenTranscript | None) -> TranscriptMessages | None:
+    def _read(self, path: str, seen: _SeenTranscript | None) -> _TranscriptMessages | None:
         """Read the new part of a transcript; None where it cannot be read now."""
         stamp = self._survey.stamps[path]
         is_grown = seen is not None and seen.stamp[:2] == stamp[:2] and seen.stamp[2] <= stamp[2]
-        left_out = TranscriptMessages(path=path, seen=SeenTranscript(stamp, counts=False))
+        left_out = _TranscriptMessages(path=path, seen=_SeenTranscript(stamp, counts=False))
         if seen is not None and is_grown and not seen.counts:
             return left_out
         start = seen.start if seen is not None and is_grown else None
@@ -619,12 +619,12 @@ class _Update:
                 return left_out
             transcript = read_file(path, start, self._owners)
         except TranscriptProblem as problem:
-            return TranscriptMessages(path=path, seen=SeenTranscript(stamp, problem=problem.code))
+            return _TranscriptMessages(path=path, seen=_SeenTranscript(stamp, problem=problem.code))
         except OSError:
             self._survey.unreadable.add(path)
             return None
         if transcript is None:
-            return TranscriptMessages(path=path, seen=SeenTranscript(stamp))
+            return _TranscriptMessages(path=path, seen=_SeenTranscript(stamp))
         if transcript.own:
             return left_out
         return self._messages(path, stamp, transcript)
@@ -635,15 +635,15 @@ class _Update:
             head is not None and head.project is not None and not self._scope.includes(head.project)
         )
 
-    def _messages(self, path: str, stamp: Stamp, transcript: Transcript) -> TranscriptMessages:
+    def _messages(self, path: str, stamp: _Stamp, transcript: Transcript) -> _TranscriptMessages:
         if not self._scope.includes(transcript.project):
             # A session whose folder is not known yet is read from its first line once it is.
-            return TranscriptMessages(
-                path=path, seen=SeenTranscript(stamp, counts=transcript.project is None)
+            return _TranscriptMessages(
+                path=path, seen=_SeenTranscript(stamp, counts=transcript.project is None)
             )
-        return TranscriptMessages(
+        return _TranscriptMessages(
             path=path,
-            seen=SeenTranscript(stamp, start_values(transcript.next_start)),
+            seen=_SeenTranscript(stamp, start_values(transcript.next_start)),
             session=f"{transcript.client}/{transcript.session}",
             project=transcript.project,
             started=transcript.started,

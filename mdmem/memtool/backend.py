@@ -42,7 +42,7 @@ def is_own(name: str) -> bool:
     return name.casefold() in _OWN
 
 
-def workspace_path(path: str, curated: str, names: Iterable[str]) -> str:
+def _workspace_path(path: str, curated: str, names: Iterable[str]) -> str:
     """The path in the workspace that a path of the tool means.
 
     `names` are those in the workspace's own folder; a profile may be written in any case.
@@ -112,7 +112,7 @@ class Command:
         return str(self.values["old_path" if self.name == "rename" else "path"])
 
 
-def parse_command(sent: object) -> Command:
+def _parse_command(sent: object) -> Command:
     """Check a command, ignoring unknown arguments as the reference does.
 
     Raises UsageProblem for missing or wrong arguments, MdmemError (`usage`) for an unknown command.
@@ -200,7 +200,7 @@ _FAILED: Mapping[tuple[str, str], str] = {
 }
 
 
-def done_text(command: Command) -> str:
+def _done_text(command: Command) -> str:
     """The answer to a command that changed something."""
     return secrets.redact(_DONE[command.name].format(**command.values))
 
@@ -211,10 +211,10 @@ def proposed_text(command: Command, proposal: str) -> str:
         f"Proposed as {proposal}: {command.path} is unchanged until a person accepts this"
         f" ({errors.verb('proposals')} {errors.shell_word(proposal)})."
     )
-    return secrets.redact(in_commands(text))
+    return secrets.redact(_in_commands(text))
 
 
-def replaced_text(excerpt: Iterable[tuple[int, str]]) -> str:
+def _replaced_text(excerpt: Iterable[tuple[int, str]]) -> str:
     """The answer to `str_replace`: the lines around the change."""
     shown = "\n".join(_numbered(number, line) for number, line in excerpt)
     return (
@@ -234,7 +234,7 @@ def file_text(path: str, text: str, lines: tuple[int, int] | None) -> str:
     return f"Here's the content of {path} with line numbers:\n{numbered}"
 
 
-def folder_text(path: str, size: int, entries: Iterable[tuple[int, str]]) -> str:
+def _folder_text(path: str, size: int, entries: Iterable[tuple[int, str]]) -> str:
     """The content of a folder: sizes and paths, those of folders with a slash at the end."""
     header = (
         f"Here're the files and directories up to 2 levels deep in {path}, excluding hidden items:"
@@ -259,7 +259,7 @@ def failure_text(command: Command | None, failure: Mapping[str, Any]) -> str:
     return secrets.redact(str(text))
 
 
-def in_commands(text: str) -> str:
+def _in_commands(text: str) -> str:
     """A message of the core with verbs as typed on the command line."""
     return errors.translate(text, lambda field: _FIELDS.get(field, field), errors.command)
 
@@ -322,7 +322,7 @@ def answer(open_memory: Callable[[], Memory], read_command: Callable[[], object]
 
     def work() -> str:
         nonlocal command
-        command = parse_command(read_command())
+        command = _parse_command(read_command())
         memory = open_memory()
         workspace = memory.workspace
         if not adoption.is_adopted(workspace.repository, workspace.environment):
@@ -340,7 +340,7 @@ def answer(open_memory: Callable[[], Memory], read_command: Callable[[], object]
                 else _change(memory, command, options)
             )
 
-    outcome = attempt(work, in_commands)
+    outcome = attempt(work, _in_commands)
     if isinstance(outcome, str):
         return ToolAnswer(outcome)
     return ToolAnswer(failure_text(command, outcome), outcome["error"])
@@ -348,7 +348,9 @@ def answer(open_memory: Callable[[], Memory], read_command: Callable[[], object]
 
 def _path(memory: Memory, path: str) -> str:
     workspace = memory.workspace
-    return workspace_path(path, workspace.curated, (each.name for each in workspace.root.iterdir()))
+    return _workspace_path(
+        path, workspace.curated, (each.name for each in workspace.root.iterdir())
+    )
 
 
 def _view(memory: Memory, command: Command, actor: str | None) -> str:
@@ -358,7 +360,7 @@ def _view(memory: Memory, command: Command, actor: str | None) -> str:
     view = memory.look(path, actor)
     if isinstance(view, str):
         return file_text(command.path, view, command.values["view_range"])
-    return folder_text(command.path, view.size, _rows(view))
+    return _folder_text(command.path, view.size, _rows(view))
 
 
 def _view_root(memory: Memory, command: Command, actor: str | None) -> str:
@@ -377,7 +379,7 @@ def _view_root(memory: Memory, command: Command, actor: str | None) -> str:
         (entry.size, entry.path) for entry in entries if not entry.is_folder and is_own(entry.path)
     ]
     inner = [row for row in _rows(view) if not is_own(row[1])]
-    return folder_text(
+    return _folder_text(
         command.path, view.size, sorted([*own, *inner], key=lambda row: row[1].split("/"))
     )
 
@@ -407,7 +409,7 @@ def _change(memory: Memory, command: Command, options: WriteOptions) -> str:
     result = memory.change_file(change)
     if result.proposal is not None:
         return proposed_text(command, result.proposal)
-    return replaced_text(result.excerpt) if command.name == "str_replace" else done_text(command)
+    return _replaced_text(result.excerpt) if command.name == "str_replace" else _done_text(command)
 
 
 # `mdmem memory-tool`: a JSON line of output for each JSON line of input, in the same order

@@ -262,8 +262,8 @@ class EndsTable:
         store.run(f"UPDATE {self.rows} SET {nothing} WHERE ended > ? AND NOT contested", number)
 
 
-OCCURRENCE_ENDS = EndsTable(rows="occurrences", ends="ends", row="occurrence", columns=END_COLUMNS)
-REVISION_ENDS = EndsTable(rows="revisions", ends="revision_ends", row="revision", columns="ended")
+_OCCURRENCE_ENDS = EndsTable(rows="occurrences", ends="ends", row="occurrence", columns=END_COLUMNS)
+_REVISION_ENDS = EndsTable(rows="revisions", ends="revision_ends", row="revision", columns="ended")
 
 
 def outcome_of(store: Store, ends: Sequence[SqlRow]) -> SqlRow | None:
@@ -522,13 +522,13 @@ def _end_occurrences(store: Store, number: int, step: Step, *, has_lines: bool) 
         and not _are_contested(store, "occurrences", [each.number for each in contested])
     ):
         raise broken_trail(f"commit {number} ends an occurrence that is not live")
-    OCCURRENCE_ENDS.add(
+    _OCCURRENCE_ENDS.add(
         store, number, [(each.number, _end_columns(number, each)) for each in contested]
     )
-    OCCURRENCE_ENDS.add(
+    _OCCURRENCE_ENDS.add(
         store, number, [(each.number, _end_columns(number, each)) for each in step.ended_otherwise]
     )
-    OCCURRENCE_ENDS.add(store, number, [(row, (None,) * 7) for row in step.restored])
+    _OCCURRENCE_ENDS.add(store, number, [(row, (None,) * 7) for row in step.restored])
 
 
 def _end_columns(number: int, ending: Ending) -> SqlRow:
@@ -574,9 +574,9 @@ def _end_revisions(store: Store, number: int, step: Step, *, has_lines: bool) ->
         contested = [row for row in rows if row not in ended]
         if not has_lines and not _are_contested(store, "revisions", contested):
             raise broken_trail(f"commit {number} ends a revision that is not live")
-        REVISION_ENDS.add(store, number, [(row, (number,)) for row in contested])
-    REVISION_ENDS.add(store, number, [(row, (None,)) for row in step.restored_revisions])
-    REVISION_ENDS.add(store, number, [(row, (by,)) for row, by in step.joined_revisions])
+        _REVISION_ENDS.add(store, number, [(row, (number,)) for row in contested])
+    _REVISION_ENDS.add(store, number, [(row, (None,)) for row in step.restored_revisions])
+    _REVISION_ENDS.add(store, number, [(row, (by,)) for row, by in step.joined_revisions])
 
 
 def _begin_revisions(store: Store, number: int, begun: Sequence[Revision]) -> None:
@@ -644,7 +644,7 @@ def cut(
     _cut_revisions(store, number)
     last = last_row(store, "occurrences", "added", number)
     store.run("DELETE FROM occurrences WHERE number > ?", last)
-    OCCURRENCE_ENDS.cut(store, number, last)
+    _OCCURRENCE_ENDS.cut(store, number, last)
     cut_ends(store, number, last)
     store.run("DELETE FROM marks WHERE added > ?", number)
     store.run("UPDATE marks SET ended = NULL WHERE ended > ?", number)
@@ -663,7 +663,7 @@ def _cut_revisions(store: Store, number: int) -> None:
                 row[0],
             )
     store.run("DELETE FROM revisions WHERE number > ?", last)
-    REVISION_ENDS.cut(store, number, last)
+    _REVISION_ENDS.cut(store, number, last)
 
 
 def _next_row(store: Store, table: str) -> int:

@@ -82,7 +82,7 @@ def _commits(
     return commits
 
 
-def put_part(part: Part, text: str, kind: FileKind, *, is_forced: bool = False) -> str:
+def _put_part(part: Part, text: str, kind: FileKind, *, is_forced: bool = False) -> str:
     """A file's text with a part in it; as it was where the part cannot be put there."""
     try:
         return _with_part(part, text, kind, is_forced=is_forced)
@@ -95,7 +95,7 @@ def _with_part(part: Part, text: str, kind: FileKind, *, is_forced: bool) -> str
     return text if put is None or put.text is None else put.text
 
 
-def text_at(part: Part, text: str, kind: FileKind) -> str | None:
+def _text_at(part: Part, text: str, kind: FileKind) -> str | None:
     try:
         put = _put(part, text, kind, is_forced=True)
     except SectionProblem:  # other text would change
@@ -221,7 +221,7 @@ class OwnFiles(CommitFiles):
             return self._at(self.proposal.ref.tip, path)  # what all of these parts make of it
         kind, text = self._workspace.kind_of(path), decode(data or b"")
         for part in self._own[path]:
-            text = put_part(part, text, kind)
+            text = _put_part(part, text, kind)
         return text.encode() if text or data is not None else None
 
     def _at(self, commit: CommitId | None, path: FilePath) -> bytes | None:
@@ -238,14 +238,14 @@ class OwnFiles(CommitFiles):
         return [
             part
             for part in self._left_out[path]
-            if text_at(part, old, kind) != text_at(part, new, kind)
+            if _text_at(part, old, kind) != _text_at(part, new, kind)
         ]
 
     def for_branch(self, path: FilePath, after: bytes, replaced: Collection[Part]) -> bytes:
         kind, text = self._workspace.kind_of(path), decode(after)
         for part in self._left_out[path]:
             if part not in replaced:
-                text = put_part(part, text, kind, is_forced=True)
+                text = _put_part(part, text, kind, is_forced=True)
         return text.encode()
 
 

@@ -19,7 +19,7 @@ from collections.abc import Iterator, Mapping
 from mdmem.model import CommitId
 from mdmem.startup.records import dataclass
 
-LETTERS = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-."
+_LETTERS = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-."
 _STRIPPED, _DROPPED = b" .,:;'", b'<>"\\\x7f'
 """Characters that git strips from the ends of names, and drops anywhere in them."""
 _ADDRESSES = ("GIT_AUTHOR_EMAIL", "GIT_COMMITTER_EMAIL", "EMAIL")
@@ -166,7 +166,7 @@ def parse_settings(text: bytes) -> list[tuple[bytes, bytes, bytes]] | None:
             if (
                 line[-1:] != b"]"
                 or not word
-                or word.strip(LETTERS)
+                or word.strip(_LETTERS)
                 or (quote and rest.find(b'"') != len(rest) - 1)
             ):
                 return None
@@ -182,7 +182,7 @@ def parse_settings(text: bytes) -> list[tuple[bytes, bytes, bytes]] | None:
                 not section
                 or not equals
                 or not name[:1].isalpha()
-                or name.strip(LETTERS)
+                or name.strip(_LETTERS)
                 or b"." in name
                 or b"\\" in value
                 or value.count(b'"') % 2
@@ -194,7 +194,7 @@ def parse_settings(text: bytes) -> list[tuple[bytes, bytes, bytes]] | None:
 
 _SHA1_HEX, _SHA1 = 40, 20
 _BRANCH = b"ref: refs/heads/"
-_BRANCH_BYTES = LETTERS + b"/_"
+_BRANCH_BYTES = _LETTERS + b"/_"
 _READABLE_FORMATS = (b"0", b"1")
 _COMPLEX_SECTIONS = (b"include", b"extensions")
 _UNDER_WAY = {

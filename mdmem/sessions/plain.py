@@ -327,7 +327,7 @@ def _is_foreign(sentence: Sentence) -> bool:
     return not (is_statement or _is_clean(text) or _is_label(text))
 
 
-def clause_starts(text: str) -> Iterator[int]:
+def _clause_starts(text: str) -> Iterator[int]:
     """The starts of the clauses of a sentence; none if it is too long to be plain."""
     if len(text) > _MOST_OF_PARAGRAPH:
         return
@@ -400,14 +400,14 @@ def _quotes(sentence: Sentence) -> bool:
     return any(len(each.split()) > _MOST_OF_NAME for each in quoted)
 
 
-def is_announced(text: str, start: int) -> bool:
+def _is_announced(text: str, start: int) -> bool:
     """True if words before a character announce another's words, or an example: `Translate: …`."""
     before = text[:start]
     labels = _labels(before)
     return _INSTANCE.search(before) is not None or not all(_leads_on(each, ":") for each in labels)
 
 
-def is_on_a_topic(text: str, start: int) -> bool:
+def _is_on_a_topic(text: str, start: int) -> bool:
     """True if a label before a character names a topic, and not one of the user's own."""
     return any(
         _names_topic(label)
@@ -469,9 +469,9 @@ def stated_attribute(sentence: Sentence, tools: bool = False) -> StatedAttribute
             return None
         if REPORTED.search(text, sentence.pieces):
             return None
-        if _NOT_SO_BEFORE.search(text, 0, match.start()) or is_announced(text, match.start()):
+        if _NOT_SO_BEFORE.search(text, 0, match.start()) or _is_announced(text, match.start()):
             return None
-        if is_on_a_topic(text, match.start()):
+        if _is_on_a_topic(text, match.start()):
             return None
         named = (match.groupdict().get("key") or "").casefold()
         return StatedAttribute(
@@ -520,7 +520,7 @@ def find_cue(
         is_liking = attribute.key in _LIKINGS or attribute.key.startswith(FAVOURITE)
         is_plain = states_plainly(sentence, attribute.start)
         return Cue("preference" if is_liking else "fact", "attribute", is_plain)
-    for start in clause_starts(text):
+    for start in _clause_starts(text):
         for clause, kind in _KEPT_CLAUSES:
             if clause.match(text, start):
                 return Cue(kind, kind, states_plainly(sentence, start))
@@ -532,7 +532,7 @@ def is_stated(sentence: Sentence) -> bool:
     text = sentence.outside_quotations
     if _PASSING.search(text):
         return False
-    starts = (start for start in clause_starts(text) if STATES.match(text, start))
+    starts = (start for start in _clause_starts(text) if STATES.match(text, start))
     if any(states_plainly(sentence, start) for start in starts):
         return True
     match = STATES_ANYWHERE.search(text)

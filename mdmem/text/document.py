@@ -33,11 +33,11 @@ _BASE = late.pattern(r"\|{7}(?: |$)")
 _MIDDLE = late.pattern(r"={7}$")
 _THEIRS = late.pattern(r">{7}(?: |$)")
 
-Markers = tuple[int, int | None, int, int]
+_Markers = tuple[int, int | None, int, int]
 """Lines (from 0) of `<<<<<<<`, `|||||||` (if any), `=======` and `>>>>>>>`."""
 
 
-def complete_sets(lines: Sequence[str]) -> Iterator[Markers]:
+def complete_sets(lines: Sequence[str]) -> Iterator[_Markers]:
     """Find each complete set of markers, in code too."""
     ours = base = middle = None
     for number, line in enumerate(lines):
@@ -134,7 +134,7 @@ class Document:
         return max(("\n", "\r\n", "\r"), key=ends.count)
 
     @cached_property
-    def conflicts(self) -> tuple[Markers, ...]:
+    def conflicts(self) -> tuple[_Markers, ...]:
         """The complete sets of conflict markers outside code.
 
         Only top-level code is looked at: nested blocks are indented, so they hold no marker.

@@ -101,7 +101,7 @@ few stop words of others.
 """
 
 
-def script_language(word: str) -> str | None:
+def _script_language(word: str) -> str | None:
     """The language most written in the script of a folded word; None for Latin script."""
     if word.isascii():
         return None
@@ -139,7 +139,7 @@ def text_language(words: Collection[str], usual: str) -> str:
     return _language_beside((latin_language(usual), ENGLISH), _evidence(words))
 
 
-def query_language(words: Iterable[str], spoken: Sequence[str]) -> str:
+def _query_language(words: Iterable[str], spoken: Sequence[str]) -> str:
     """The language of a query, of those `spoken` in memory; the first unless its words say."""
     if len(spoken) == 1:
         return spoken[0]
@@ -345,7 +345,7 @@ class _Stems(dict[str, str]):
     def __missing__(self, word: str) -> str:
         if len(self) >= _TERMS_KEPT:
             self.clear()
-        script = script_language(word)
+        script = _script_language(word)
         base = _base(word, self._language) if script is None else word
         stemmed_word = self[word] = "".join(_stemming(script or self._language).analyze(base))
         return stemmed_word
@@ -401,11 +401,11 @@ def query_terms(
     query_grams = [gram for run in text.runs for gram in pairs(run) or [run]]
     with_accents = lowered(spaced)
     words = without_accents(with_accents)
-    language = query_language(with_accents, spoken)
+    language = _query_language(with_accents, spoken)
     telling = [
         word
         for word, accented in zip(words, with_accents, strict=True)
-        if not stops(accented, script_language(word) or language)
+        if not stops(accented, _script_language(word) or language)
     ]
     searched = (
         words

@@ -26,7 +26,7 @@ from mdmem.text.scan import BlockKind
 
 
 @dataclass(frozen=True, slots=True)
-class TextForm:
+class _TextForm:
     """Line ends of the merged texts (`read`; empty: mixed) and the result; its byte order mark."""
 
     read: str
@@ -34,7 +34,7 @@ class TextForm:
     bom: str
 
     @classmethod
-    def of(cls, *texts: str) -> TextForm:
+    def of(cls, *texts: str) -> _TextForm:
         boms = [BOM if text.startswith(BOM) else "" for text in texts]
         ends = [_line_end(text) for text in texts]
         bom = max(choices(*boms))
@@ -75,7 +75,7 @@ _MAX_LEVEL = 6
 
 
 @dataclass(frozen=True, slots=True)
-class PlannedElement:
+class _PlannedElement:
     """A heading or unit of the result; `identity` is the same in all versions."""
 
     identity: Hashable
@@ -91,12 +91,12 @@ def arrange(
     sections: Sequence[MergedSection],
     units: Sequence[Sequence[MergedUnit]],
     children: Callable[[int], Sequence[int]],
-) -> Iterator[PlannedElement]:
+) -> Iterator[_PlannedElement]:
     """`sections` begin with the preamble; `children` gives the sections in one, in order."""
-    waiting: list[tuple[int, int] | PlannedElement] = [(0, 0)]
+    waiting: list[tuple[int, int] | _PlannedElement] = [(0, 0)]
     while waiting:
         step = waiting.pop()
-        if isinstance(step, PlannedElement):
+        if isinstance(step, _PlannedElement):
             yield step
             continue
         number, level = step
@@ -104,11 +104,11 @@ def arrange(
         if number:
             level = min(level + section.steps, _MAX_LEVEL)
             heading, *second = section.headings_at(level)
-            yield PlannedElement(section.triple, heading)
-            waiting += [PlannedElement((section.triple, "second"), text) for text in second]
+            yield _PlannedElement(section.triple, heading)
+            waiting += [_PlannedElement((section.triple, "second"), text) for text in second]
         for unit in units[number]:
             yield from (
-                PlannedElement(unit.triple, indented(text, unit.indent), unit.unit)
+                _PlannedElement(unit.triple, indented(text, unit.indent), unit.unit)
                 for text in unit.texts
             )
         waiting += [(child, level) for child in reversed(children(number))]
@@ -139,7 +139,7 @@ def identities(
         yield names
 
 
-class Gaps:
+class _Gaps:
     """The blank lines between elements: as where two were neighbours, else as usual in the file."""
 
     def __init__(
@@ -158,7 +158,7 @@ class Gaps:
         base, *sides = (Version(version.tree) for version in self._versions)
         return _usual_gaps([base]), _usual_gaps(sides)
 
-    def text(self, elements: Sequence[PlannedElement]) -> str:
+    def text(self, elements: Sequence[_PlannedElement]) -> str:
         if not elements:
             return ""
         pieces = [self.first(), elements[0].text]
@@ -174,7 +174,7 @@ class Gaps:
         gap = _merged_gap(self._last)
         return self._line_end if gap is None else gap
 
-    def between(self, before: PlannedElement, behind: PlannedElement) -> str:
+    def between(self, before: _PlannedElement, behind: _PlannedElement) -> str:
         pair = (before.identity, behind.identity)
         gaps = (
             [pairs.get(pair) for pairs in self._by_pair]
@@ -185,7 +185,7 @@ class Gaps:
             return _merged_gap(gaps) or ""
         return self._usual_gap(before, behind)
 
-    def _usual_gap(self, before: PlannedElement, behind: PlannedElement) -> str:
+    def _usual_gap(self, before: _PlannedElement, behind: _PlannedElement) -> str:
         last, first = self._unit(before, -1), self._unit(behind, 0)
         sorts = (_sort(last), _sort(first))
         blank = self._line_end * 2
@@ -194,7 +194,7 @@ class Gaps:
         may_touch = _may_touch(last, first, behind.text)
         return gap if may_touch or gap.count("\n") > 1 or gap.count("\r") > 1 else blank
 
-    def _unit(self, element: PlannedElement, position: int) -> Unit | None:
+    def _unit(self, element: _PlannedElement, position: int) -> Unit | None:
         if element.unit and element.unit.is_whole:
             assert isinstance(element.identity, UnitTriple)
             assert element.identity.base is not None
@@ -369,7 +369,7 @@ def merge3(
 def _merged(base: bytes, ours: bytes, theirs: bytes, kind: FileKind) -> MergeResult:
     try:
         texts = [decode(data) for data in (base, ours, theirs)]
-        form = TextForm.of(*texts)
+        form = _TextForm.of(*texts)
         documents = [parse(form.normal(text)) for text in texts]
     except PathProblem as problem:
         return _left(str(problem))
@@ -393,7 +393,7 @@ def _left(reason: str) -> MergeResult:
 class _Plan:
     text: str
     front: str
-    elements: list[PlannedElement]
+    elements: list[_PlannedElement]
     notes: MergeNotes
     combinations: tuple[Combination, ...]
     is_flat: Callable[[str], bool]
@@ -422,7 +422,7 @@ def _plan(trees: _Trees, is_daily: bool, line_end: str) -> _Plan:
         )
     )
     front = "".join(merge_front_matter(*(version.front for version in versions)))
-    gaps = Gaps(versions, list(identities(versions, section_matches, unit_matches)), line_end)
+    gaps = _Gaps(versions, list(identities(versions, section_matches, unit_matches)), line_end)
     return _Plan(
         text=front + gaps.text(elements),
         front=front,

@@ -38,7 +38,7 @@ from mdmem.workspace import Say, Workspace
 
 
 @dataclass(frozen=True, slots=True)
-class HeldSession:
+class _HeldSession:
     """Drafts of a session (CLIENT/SESSION) to write with others', in order of time.
 
     `read` is how far the transcript is read with them: CLIENT/SESSION#LINE HASH (None: not all).
@@ -58,7 +58,7 @@ class DayChange:
     ends: tuple[int, ...]
 
 
-def day_changes(held: Sequence[HeldSession], run: str, zone: tzinfo | None) -> list[DayChange]:
+def _day_changes(held: Sequence[_HeldSession], run: str, zone: tzinfo | None) -> list[DayChange]:
     """Group sessions' entries by the day they were said, oldest day first.
 
     The best founded come first, but never before what they supersede: only logged entries can be
@@ -140,7 +140,7 @@ _MOST_OF_DAY = 200
 """Entries that digests write into the log of one day."""
 
 
-class Verdict(Enum):
+class _Verdict(Enum):
     NEW = auto()
     REPEATED = auto()
     REFUSED = auto()
@@ -175,7 +175,7 @@ class _NewEntries:
         )
 
 
-class EntryJudge:
+class _EntryJudge:
     """Judges entries of one session after another, in order of time.
 
     Judgements hold until somebody changes memory: under the lock `is_outdated` tells that, and
@@ -218,27 +218,27 @@ class EntryJudge:
         for day in tuple(self._days):
             self.discard(day)
 
-    def judge(self, draft: Draft) -> Verdict:
+    def judge(self, draft: Draft) -> _Verdict:
         day, fact = draft.time.astimezone(self._zone).date(), fact_id(draft.text)
         is_own = draft.speaker is Speaker.USER and draft.sender is None
         if self._facts_taken_out().holds(draft.text, fact, draft.time if is_own else None):
-            return Verdict.REFUSED
+            return _Verdict.REFUSED
         log = self._log(day)
         if fact in log.facts:
-            return Verdict.REPEATED
+            return _Verdict.REPEATED
         if not self._has_room(day, log):
-            return Verdict.SURPLUS
+            return _Verdict.SURPLUS
         # a correction quotes what it corrects, and so is like it
         corrects = draft.supersedes is not None or bool(draft.contradicts)
         if (not corrects and log.statements.holds_like(draft.text)) or (
             draft.speaker is Speaker.AGENT and self._restates(draft.text)
         ):
-            return Verdict.REPEATED
+            return _Verdict.REPEATED
         log.facts.add(fact)
         log.statements.add(draft.text)
         log.added[self._session] += 1
         self._new.add(draft.text)
-        return Verdict.NEW
+        return _Verdict.NEW
 
     def is_outdated(self, day: date) -> bool:
         """True if somebody committed, or changed the log of a day, since it was judged."""
@@ -247,7 +247,7 @@ class EntryJudge:
             or self._read_log(day) != self._log(day).data
         )
 
-    def judge_again(self, entries: Iterable[DayEntry]) -> Iterator[tuple[DayEntry, Verdict]]:
+    def judge_again(self, entries: Iterable[DayEntry]) -> Iterator[tuple[DayEntry, _Verdict]]:
         """Judge entries by current memory; those logged by now are left to the write."""
         self._taken_out = self._memory = None
         for entry in entries:
@@ -255,14 +255,14 @@ class EntryJudge:
             if self._facts_taken_out().holds(
                 entry.text, fact_id(entry.text), entry.time if is_own else None
             ):
-                yield entry, Verdict.REFUSED
+                yield entry, _Verdict.REFUSED
             else:
                 yield (
                     entry,
                     (
-                        Verdict.REPEATED
+                        _Verdict.REPEATED
                         if entry.by_agent and self._is_current(entry.text)
-                        else Verdict.NEW
+                        else _Verdict.NEW
                     ),
                 )
 
@@ -352,8 +352,8 @@ class EntryWriter:
         self._tally = tally
         self._figures = tally.figures
         self._say = say
-        self._judge = EntryJudge(workspace, zone, say, request.dry_run)
-        self._held: list[HeldSession] = []
+        self._judge = _EntryJudge(workspace, zone, say, request.dry_run)
+        self._held: list[_HeldSession] = []
 
     @property
     def held(self) -> int:
@@ -371,9 +371,9 @@ class EntryWriter:
     def hold_drafts(
         self, session: str, session_id: str, drafts: Sequence[Draft], read: str | None = None
     ) -> None:
-        """Judge drafts of CLIENT/SESSION, and hold new ones; `read` as in `HeldSession`."""
+        """Judge drafts of CLIENT/SESSION, and hold new ones; `read` as in `_HeldSession`."""
         self._held.append(
-            HeldSession(session, self._judged(session, session_id, drafts) if drafts else (), read)
+            _HeldSession(session, self._judged(session, session_id, drafts) if drafts else (), read)
         )
 
     def _judged(self, session: str, session_id: str, drafts: Sequence[Draft]) -> tuple[Draft, ...]:
@@ -390,7 +390,7 @@ class EntryWriter:
         held, self._held = self._held, []
         problems: list[MdmemError | None] = [None] * len(held)
         try:
-            for each in day_changes(held, self._run, self._zone):
+            for each in _day_changes(held, self._run, self._zone):
                 reads = (held[number].read for number in each.ends if problems[number] is None)
                 try:
                     self._write_day(replace(each.change, reads=tuple(filter(None, reads))))
@@ -412,11 +412,11 @@ class EntryWriter:
             if first is None or draft.time.astimezone(self._zone).date() >= first
         )
 
-    def _count(self, verdict: Verdict) -> bool:
-        self._figures.refused += verdict is Verdict.REFUSED
-        self._figures.doubled += verdict is Verdict.REPEATED
-        self._figures.surplus += verdict is Verdict.SURPLUS
-        return verdict is Verdict.NEW
+    def _count(self, verdict: _Verdict) -> bool:
+        self._figures.refused += verdict is _Verdict.REFUSED
+        self._figures.doubled += verdict is _Verdict.REPEATED
+        self._figures.surplus += verdict is _Verdict.SURPLUS
+        return verdict is _Verdict.NEW
 
     def _write_day(self, change: DigestDay) -> None:
         options = replace(change.options, dry_run=self._request.dry_run)

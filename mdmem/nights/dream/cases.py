@@ -92,7 +92,7 @@ def leave(candidate: DreamCandidate, why: str) -> Suggestion:
     )
 
 
-def with_author(change: Suggestion) -> Suggestion:
+def _with_author(change: Suggestion) -> Suggestion:
     """A change that says who wrote its entry and when, if the user did not.
 
     Another author's entry is inferred at most: its new commit is the user's, and names nobody else.
@@ -109,7 +109,7 @@ def with_author(change: Suggestion) -> Suggestion:
     return replace(named, source=source, confidence=min(change.confidence, source.confidence))
 
 
-def one_for_each(
+def _one_for_each(
     suggestions: Sequence[Suggestion], is_counted: Callable[[CuratedFact], bool]
 ) -> list[Suggestion]:
     """Keep the best founded, then last, of several unsure changes of a counted fact."""
@@ -167,7 +167,7 @@ def decide(suggestions: Sequence[Suggestion], memory: CuratedMemory, limits: Lim
     left = tuple(each for each in suggestions if each.op is DreamOp.NONE)
     changes = [
         replace(each, is_sure=each.is_sure and _is_allowed(each))
-        for each in map(with_author, suggestions)
+        for each in map(_with_author, suggestions)
         if each.op is not DreamOp.NONE
     ]
     changes = _with_few_losses(changes, memory)
@@ -265,7 +265,7 @@ def _without_overlaps(
         ):
             change = _beside_old(change, change.candidate, change.old)
         apart.append(change)
-    return one_for_each(apart, lambda old: id(old) not in current_ids)
+    return _one_for_each(apart, lambda old: id(old) not in current_ids)
 
 
 def _beside_old(change: Suggestion, candidate: DreamCandidate, old: CuratedFact) -> Suggestion:
@@ -316,7 +316,7 @@ def judge(
     """
     judge_of_night = _Judge(memory, log, is_taken_out)
     current_ids = {id(fact) for fact in memory.facts}
-    return one_for_each(
+    return _one_for_each(
         [*judge_of_night.duplicates(), *judge_of_night.all(candidates)],
         lambda old: id(old) in current_ids,
     )
@@ -420,7 +420,7 @@ class _Judge:
             if suggestion is None and candidate in older:
                 suggestion = leave(candidate, f"another {older[candidate]} was said later")
             if suggestion is None:
-                suggestion = with_author(self._judge(candidate))
+                suggestion = _with_author(self._judge(candidate))
             if suggestion.is_sure:
                 self._settle(suggestion)
             elif suggestion.op is DreamOp.ADD:
