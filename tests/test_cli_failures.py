@@ -54,6 +54,7 @@ def link(shell: Shell) -> None:
 
 def locked(shell: Shell) -> None:
     shell.write("mdmem.toml", "lock_timeout = 0.01\n")
+    shell.run("reindex")  # a lock in a state that is not this user's is waited for
     lock = shell.write(f"{STATE}/lock", "").open("w")
     fcntl.flock(lock, fcntl.LOCK_EX)
     shell.kept.append(lock)

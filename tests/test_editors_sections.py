@@ -64,6 +64,7 @@ def pairs_of_ranges(before: Document, after: Document) -> dict[int, int]:
     return outside | pairs
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("titles", [FEW_TITLES, MANY_TITLES], ids=["few titles", "many titles"])
 def test_the_history_and_the_merge_name_the_same_pairs(titles: list[str]) -> None:
     differ = []

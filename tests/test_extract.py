@@ -522,6 +522,7 @@ PHRASES = (
 conversations = st.lists(st.sampled_from(PHRASES), min_size=1, max_size=60)
 
 
+@pytest.mark.costly
 class TestOneMessageAtATime:
     @given(
         conversations,

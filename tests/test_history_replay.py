@@ -751,6 +751,7 @@ def _log(*words: str) -> str:
     return "# 2026-03-05\n\n## 09:30\n\n" + "".join(f"- [fact] {each}\n" for each in words)
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("name", ["Supersedes", "Retracts", "Confirms"])
 def test_a_note_costs_what_its_bytes_cost(replayed: ReplayedMemory, name: str) -> None:
     words = [f"thing {number} is red" for number in range(2000)]

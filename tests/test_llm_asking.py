@@ -105,6 +105,7 @@ def test_one_request_one_answer(tmp_path: Path, server: ScriptedServer):
     assert "cellar" not in (tmp_path / asking.LOG_NAME).read_text()
 
 
+@pytest.mark.costly
 def test_what_was_answered_is_not_paid_for_again(tmp_path: Path, server: ScriptedServer):
     for _ in range(2):
         asker(tmp_path, server).ask(request())

@@ -132,7 +132,7 @@ def test_a_command_stays_open(tmp_path: Path):
         ("print('no')", BAD_ANSWER),
         ("print('{}')", BAD_ANSWER),
         ("raise SystemExit(1)", DOWN),
-        ("input(); input()", DOWN),
+        pytest.param("input(); input()", DOWN, marks=pytest.mark.costly),
     ],
 )
 def test_a_command_that_fails(program: str, outcome: str):
