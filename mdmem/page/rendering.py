@@ -108,12 +108,12 @@ class MemoryRenderer(HTMLRenderer):
     def embed(self, text: str) -> str:
         return _named("embedded", self.text(text))
 
-    def block_html(self, markdown_html: str) -> str:
-        words = self._without_comments(markdown_html).strip()
+    def block_html(self, html: str) -> str:
+        words = self._without_comments(html).strip()
         return f"<p>{words}</p>\n" if words else ""
 
-    def inline_html(self, markdown_html: str) -> str:
-        return self._without_comments(markdown_html)
+    def inline_html(self, html: str) -> str:
+        return self._without_comments(html)
 
     def block_error(self, text: str) -> str:
         return f"<pre>{mistune.escape(visible(text))}</pre>\n"
@@ -130,8 +130,8 @@ class MemoryRenderer(HTMLRenderer):
     def _link_to(self, address: str, words: str) -> str:
         return f'<a href="{self.escape_attribute(address)}">{words}</a>' if address else words
 
-    def _without_comments(self, markdown_html: str) -> str:
-        return mistune.escape(visible(_COMMENT.sub("", markdown_html)))
+    def _without_comments(self, html: str) -> str:
+        return mistune.escape(visible(_COMMENT.sub("", html)))
 
 
 def _named(kind: str, shown: str) -> str:
