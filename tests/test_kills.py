@@ -1,4 +1,4 @@
-"""Work that is killed before each of its steps: the next command does the rest, and nothing is lost,
+"""Work that is killed before each of its steps: the next command does the rest, nothing is lost,
 doubled, half there, or another's.
 """
 

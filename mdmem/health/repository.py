@@ -1,4 +1,4 @@
-"""Checks of what memory stands in: git and the repository (settings, locks, objects, hooks, the
+"""Checks of what is around memory: git and the repository (settings, locks, objects, hooks, the
 merge driver, the sync), and agents' hosts (the plugin, the workspace it finds, instructions).
 """
 

@@ -1,8 +1,8 @@
 """The indexed form of an entry: its words (of its text, headings, file name, front matter), and
 labels for filters, each a term (`NAME:VALUE`) of one field. Pure.
 
-Labels are indexed as one text with spaces between, which is quicker than a list of texts. At the
-end stands the text of an entry as a model of vectors is to see it.
+Labels are indexed as one text with spaces between, which is quicker than a list of texts. The last
+functions make the text of an entry that a model of vectors gets.
 """
 
 from __future__ import annotations

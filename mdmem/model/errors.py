@@ -1,4 +1,5 @@
-"""The family of expected failures, with codes, and `report` and `attempt`, which show them.
+"""The family of expected failures, with codes, `report` and `attempt`, which show them, and
+the names of fields and verbs in their messages.
 
     MdmemError             1  message in the user's words, hint, stable code, details;
     │                         `interrupted` (130)

@@ -190,7 +190,7 @@ def merge_contradictions(
 def _replacement(occurrence: Occurrence, trail: EarlierTrail) -> tuple[FactId, int] | None:
     """The current fact that a side made of an occurrence, and the commit that did so first.
 
-    One that a side has only moved is itself: where another side replaced it, both stand.
+    One that a side has only moved is itself: where another side replaced it, both stay.
     """
     runs = joined_by_moves(trail.occurrences_of(occurrence.entry.fact or FactId("")))
     last = next(
