@@ -12,7 +12,7 @@ from mdmem.changes.recover import WriteSteps
 from mdmem.model.errors import MdmemError
 from mdmem.model.proposals import Decide, ListDecision, PartView, Propose, ProposedWrite, Selection
 from mdmem.model.writes import Remember, UserEdit, WriteOptions
-from mdmem.proposals import listings, origins
+from mdmem.proposals import branches, listings
 from mdmem.repo import commits
 from mdmem.repo.branch_commits import list_refs
 from mdmem.review import list_decisions, proposing
@@ -49,7 +49,9 @@ def fact(text: str, section: str = "Facts", key: str | None = None) -> Remember:
 
 
 def parts(at: Desk, proposal: str) -> dict[str, PartView]:
-    (read,) = listings.read_proposals(at.workspace, [origins.find_proposal(at.workspace, proposal)])
+    (read,) = listings.read_proposals(
+        at.workspace, [branches.find_proposal(at.workspace, proposal)]
+    )
     return {part.name: part for part in read.view.parts}
 
 
@@ -68,19 +70,19 @@ def reject(at: Desk, proposal: str, *names: str, **fields: Any) -> ListDecision:
 
 def own_branch(actor: str) -> str:
     """The branch of an actor's proposal on this machine."""
-    return origins.own_branch(actor)[1].removeprefix("refs/heads/")
+    return branches.own_branch(actor)[1].removeprefix("refs/heads/")
 
 
 def mark_as_made(at: Desk, proposal: str) -> None:
     """Have a proposal count as one that mdmem made here."""
-    ref = replace(origins.find_proposal(at.workspace, proposal), is_own=True)
-    assert origins.move(at.workspace, ref, ref)
+    ref = replace(branches.find_proposal(at.workspace, proposal), is_own=True)
+    assert branches.move(at.workspace, ref, ref)
 
 
 def closed(at: Desk) -> dict[str, str]:
     return {
-        name.removeprefix(origins.CLOSED): commit
-        for name, commit in list_refs(at.workspace.repository, origins.CLOSED).items()
+        name.removeprefix(branches.CLOSED): commit
+        for name, commit in list_refs(at.workspace.repository, branches.CLOSED).items()
     }
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from program_source import PACKAGE, modules, nodes
 
-from mdmem.cli.messages import command_line, flag
+from mdmem.cli.terminal import command_line, flag
 from mdmem.model import errors
 from mdmem.startup import late
 

@@ -9,7 +9,7 @@ from conftest import World
 from workspaces import MARK, NOW, SEED, Desk, append, code_of, desk, refused
 
 from mdmem.changes.verbs import require_writable
-from mdmem.changes.verbs.foundations import edit_text
+from mdmem.changes.verbs.foundations import edit_and_supersede
 from mdmem.cli.commands import COMMANDS
 from mdmem.folder import files
 from mdmem.model import FilePath, Source
@@ -92,7 +92,7 @@ def test_of_nested_repositories_the_nearest_is_named(at: Desk) -> None:
 
 def test_what_goes_out_for_an_edit_is_named(at: Desk) -> None:
     edit = append("- lives in Paris", "Home", supersedes="lives in Oslo")
-    edited = edit_text(at.workspace, edit, FilePath("MEMORY.md"), parse(SEED))
+    edited = edit_and_supersede(at.workspace, edit, FilePath("MEMORY.md"), parse(SEED))
     assert (edited.superseded, "Oslo" in edited.result.text) == (fact_id("lives in Oslo"), False)
 
 

@@ -18,7 +18,7 @@ from commandline import LOG, MEMORY, TOKEN, Shell, commits, elsewhere
 from test_docs import raised
 from workspaces import STATE, without_state
 
-from mdmem.proposals import origins
+from mdmem.proposals import branches
 from mdmem.text.facts import fact_id
 
 ETAG = re.compile(r"[0-9a-f]{12}")
@@ -211,7 +211,7 @@ def many_proposals(shell: Shell) -> None:
 
 def proposed_and_checked_out(shell: Shell) -> None:
     proposed(shell)
-    shell.git("worktree", "add", "-q", "../theirs", origins.own_branch("bot")[1][11:])
+    shell.git("worktree", "add", "-q", "../theirs", branches.own_branch("bot")[1][11:])
 
 
 def many_parts(shell: Shell) -> None:
@@ -223,7 +223,7 @@ def many_parts(shell: Shell) -> None:
     shell.git("add", "memory/many.md")
     shell.git("commit", "-q", "-m", "many")
     shell.git("switch", "-q", "-")
-    shell.git("branch", origins.own_branch("bot")[1][11:], "many")
+    shell.git("branch", branches.own_branch("bot")[1][11:], "many")
     shell.git("stash", "pop")
 
 

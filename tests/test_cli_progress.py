@@ -7,8 +7,8 @@ import threading
 import pytest
 from commandline import Shell
 
-from mdmem.cli import messages
-from mdmem.cli.messages import Progress
+from mdmem.cli import terminal as messages
+from mdmem.cli.terminal import Progress
 
 
 class Terminal(io.StringIO):

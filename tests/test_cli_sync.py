@@ -14,7 +14,7 @@ from remote_servers import asking_server, silent_server
 from workspaces import desk
 
 from mdmem.cli import maintenance
-from mdmem.cli.messages import Progress
+from mdmem.cli.terminal import Progress
 
 MARK = "MDMEM_TEST_SYNC"
 PROMPT = re.compile(r"(?im)^(?:username|password|are you sure)\b")

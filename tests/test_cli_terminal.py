@@ -10,7 +10,7 @@ from commandline import Shell, mdmem, on_terminal
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mdmem.cli import messages
+from mdmem.cli import terminal
 from mdmem.cli.commands import COMMANDS
 
 BOLD, DIM, RESET = "\x1b[1m", "\x1b[2m", "\x1b[0m"
@@ -39,18 +39,18 @@ PIECES = st.sampled_from(
 
 @given(st.lists(PIECES, max_size=30).map("".join), st.integers(10, 60))
 def test_only_whole_words_are_wider_and_none_is_lost(text: str, most: int):
-    shown = messages.fitted_to(text, most)
+    shown = terminal.fitted_to(text, most)
     if not any(line.lstrip().startswith("mdmem ") for line in text.split("\n")):
         for line in shown.split("\n"):
             words = [word for word in line.split() if "猫" not in word]
-            assert messages.width(line) <= most or max(map(messages.width, words)) > most // 2
+            assert terminal.width(line) <= most or max(map(terminal.width, words)) > most // 2
         bare = ["".join(re.sub(r"\x1b\[\d*m", "", part).split()) for part in (text, shown)]
         assert bare[0] == bare[1]
 
 
 @given(st.text(max_size=40))
 def test_what_fits_stays_as_it_is(text: str):
-    assert messages.fitted_to(text, 1000).expandtabs() == text.expandtabs()
+    assert terminal.fitted_to(text, 1000).expandtabs() == text.expandtabs()
 
 
 @pytest.mark.parametrize(
@@ -69,13 +69,13 @@ def test_what_fits_stays_as_it_is(text: str):
     ],
 )
 def test_where_a_line_is_broken(line: str, rows: list[str]):
-    assert messages.fitted_to(line, 10).split("\n") == rows
+    assert terminal.fitted_to(line, 10).split("\n") == rows
 
 
 @pytest.mark.parametrize("most", [12, 20, 40])
 def test_a_command_can_still_be_copied(most: int):
     line = """    mdmem forget "a fact of many words" --section 'Memory > Facts'"""
-    shown = messages.fitted_to(line, most)
+    shown = terminal.fitted_to(line, most)
     assert "\\\n" in shown
     assert shlex.split(shown.replace("\\\n", " ")) == shlex.split(line)
 
@@ -83,7 +83,7 @@ def test_a_command_can_still_be_copied(most: int):
 class TestOnATerminal:
     def widest(self, text: str) -> int:
         """The width of the widest line of several words; a path alone on a line stays whole."""
-        return max(messages.width(line) for line in text.splitlines() if " " in line.strip())
+        return max(terminal.width(line) for line in text.splitlines() if " " in line.strip())
 
     @pytest.mark.every(2)
     @pytest.mark.parametrize("columns", [40, 80])

@@ -32,7 +32,7 @@ from mdmem.model.errors import ProposalProblem
 from mdmem.model.proposals import ListDecision, PartState, Propose, ProposeBranch
 from mdmem.model.writes import Action, EditSection, PipelineNote, Remember, WriteOptions
 from mdmem.past.messages import CommitNote, compose_message
-from mdmem.proposals import listings, origins
+from mdmem.proposals import branches, listings
 from mdmem.review import deciding, proposing
 from mdmem.text.facts import fact_id
 
@@ -124,7 +124,7 @@ def test_a_night_is_decided_on_by_its_name_alone(at: Desk) -> None:
 def test_a_night_of_several_machines(at: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     names = []
     for machine, text in (("0a1b2c3d", CELLO), ("0a1b2c3e", BICYCLE)):
-        monkeypatch.setattr("mdmem.proposals.origins.host_name", lambda name=machine: name)
+        monkeypatch.setattr("mdmem.proposals.branches.host_name", lambda name=machine: name)
         names.append(dreamt(at, fact(text), NIGHTS[0]))
     error = problem(accept, at, NIGHTS[0])
     assert (error.code, error.message) == (
@@ -264,7 +264,7 @@ def test_what_a_rejection_leaves(at: Desk) -> None:
         ["git", "commit-tree", "HEAD^{tree}", "-m", "x"],
         environment={"GIT_COMMITTER_DATE": "1700000000 +0000"},
     )
-    at.git("update-ref", f"{origins.CLOSED}0123abcd", old.stdout.strip())
+    at.git("update-ref", f"{branches.CLOSED}0123abcd", old.stdout.strip())
     removed = ("likes tea", "drives a Volvo")
     decision = reject(at, proposal, *map(fact_id, (CELLO, BICYCLE, *removed)))
     lines = [f"- {text}" for text in (CELLO, BICYCLE)] + [f"+ {text}" for text in removed]
@@ -342,9 +342,9 @@ def test_a_branch_that_is_made_anew_says_what_its_commits_said(at: Desk) -> None
         "log", "--reverse", "--format=%B%x00", "HEAD..mdmem/proposals/bot/0123abcd"
     ).split("\0")
     ended = replace(ended, op=Op.RETRACT, section=("Memory", "Work"))
-    named = origins.find_proposal(at.workspace, "0123abcd").id
+    named = branches.find_proposal(at.workspace, "0123abcd").id
     expected = [
-        origins.with_id(message, named)
+        branches.with_id(message, named)
         for message in (
             compose_message(taken, (SEED, text)),
             *map(compose_message, (*stated, ended)),

@@ -21,7 +21,7 @@ from dreams import (
 from proposal_actions import on
 from workspaces import Desk, desk
 
-from mdmem.cli.messages import in_flags
+from mdmem.cli.terminal import in_flags
 from mdmem.memory import Memory
 from mdmem.model import Source
 from mdmem.model.errors import MdmemError

@@ -25,7 +25,7 @@ from mdmem.sessions.sentences import (
     REPORTED,
     Sentence,
     WordedPattern,
-    annotate,
+    annotate_dates,
     sentences,
     strip_pasted,
 )
@@ -458,7 +458,8 @@ class TestRelativeDates:
     )
     def test_gains_the_day_it_means(self, phrase: str, meaning: str):
         assert (
-            annotate(f"We met {phrase}, I think.", DAY) == f"We met {phrase} ({meaning}), I think."
+            annotate_dates(f"We met {phrase}, I think.", DAY)
+            == f"We met {phrase} ({meaning}), I think."
         )
 
     @pytest.mark.parametrize(
@@ -474,11 +475,13 @@ class TestRelativeDates:
         ],
     )
     def test_stays_where_no_day_is_meant(self, text: str):
-        assert "(" not in annotate(text, DAY).replace("(2026-03-03)", "").replace("(1126)", "")
+        assert "(" not in annotate_dates(text, DAY).replace("(2026-03-03)", "").replace(
+            "(1126)", ""
+        )
 
     def test_twice_is_once(self):
-        once = annotate("yesterday and last week", DAY)
-        assert annotate(once, DAY) == once
+        once = annotate_dates("yesterday and last week", DAY)
+        assert annotate_dates(once, DAY) == once
 
     def test_counts_from_the_day_in_the_user_s_zone(self):
         late = datetime(2026, 3, 3, 23, 30, tzinfo=UTC)

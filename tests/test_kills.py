@@ -23,7 +23,7 @@ from mdmem.model import Source
 from mdmem.model.pipelines import Sync
 from mdmem.model.proposals import PartState
 from mdmem.model.writes import Log, PurgeResult, Remember, Revert, Save, WriteOptions
-from mdmem.proposals import listings, origins
+from mdmem.proposals import branches, listings
 from mdmem.text.facts import fact_id
 
 MOST_STEPS = 400
@@ -49,7 +49,7 @@ def require_sound(at: Desk, status: str = "") -> None:
 
 
 def tips(at: Desk) -> dict[str, str]:
-    return {ref.id: ref.tip for ref in origins.open_proposals(at.workspace).values()}
+    return {ref.id: ref.tip for ref in branches.open_proposals(at.workspace).values()}
 
 
 def states(at: Desk, proposal: str) -> dict[str, PartState]:

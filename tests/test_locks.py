@@ -99,53 +99,55 @@ def ahead(monkeypatch: pytest.MonkeyPatch) -> float:
 class TestIsStale:
     @pytest.mark.parametrize(("age", "dead"), [(HOUR, True), (4, True), (0, False), (-HOUR, False)])
     def test_age(self, repository: Path, age: float, dead: bool):
-        assert commits.is_stale(lock_in(repository, age=age), folders(repository)) is dead
+        assert commits.is_stale_lock(lock_in(repository, age=age), folders(repository)) is dead
 
     def test_held_open_by_another_name(self, repository: Path, tmp_path: Path, start: Start):
         lock = lock_in(repository)
         (tmp_path / "linked").symlink_to(repository)
         program = "import sys; file = open(sys.argv[1]); print(1, flush=True); sys.stdin.read()"
         start(repository, sys.executable, "-c", program, lock)
-        assert not commits.is_stale(tmp_path / "linked" / ".git" / lock.name, folders(repository))
+        assert not commits.is_stale_lock(
+            tmp_path / "linked" / ".git" / lock.name, folders(repository)
+        )
 
     @pytest.mark.parametrize("name", NAMES)
     def test_each_lock(self, repository: Path, name: str):
-        assert commits.is_stale(lock_in(repository, name), folders(repository))
+        assert commits.is_stale_lock(lock_in(repository, name), folders(repository))
 
     def test_held_open(self, repository: Path, start: Start):
         lock = lock_in(repository)
         program = "import sys; file = open(sys.argv[1]); print(1, flush=True); sys.stdin.read()"
         process = start(repository, sys.executable, "-c", program, lock)
-        assert not commits.is_stale(lock, folders(repository))
+        assert not commits.is_stale_lock(lock, folders(repository))
         process.communicate()
-        assert commits.is_stale(lock, folders(repository))
+        assert commits.is_stale_lock(lock, folders(repository))
 
     def test_a_git_that_started_after_it(self, repository: Path, start: Start):
         git(start, repository)
-        assert commits.is_stale(lock_in(repository), folders(repository))
+        assert commits.is_stale_lock(lock_in(repository), folders(repository))
 
     def test_nobody_at_work(self, repository: Path, ahead: float):
-        assert commits.is_stale(lock_in(repository, age=ahead), folders(repository))
+        assert commits.is_stale_lock(lock_in(repository, age=ahead), folders(repository))
 
     def test_a_git_that_started_before_it(self, repository: Path, start: Start, ahead: float):
         git(start, repository)
-        assert not commits.is_stale(lock_in(repository, age=ahead), folders(repository))
+        assert not commits.is_stale_lock(lock_in(repository, age=ahead), folders(repository))
 
     def test_a_git_below(self, repository: Path, start: Start, ahead: float):
         git(start, repository / ".git" / "refs")
-        assert not commits.is_stale(lock_in(repository, age=ahead), folders(repository))
+        assert not commits.is_stale_lock(lock_in(repository, age=ahead), folders(repository))
 
     def test_a_git_that_names_it(
         self, repository: Path, tmp_path: Path, start: Start, ahead: float
     ):
         git(start, tmp_path, f"--git-dir={repository / '.git'}")
-        assert not commits.is_stale(lock_in(repository, age=ahead), folders(repository))
+        assert not commits.is_stale_lock(lock_in(repository, age=ahead), folders(repository))
 
     def test_a_git_whose_environment_names_it(
         self, repository: Path, tmp_path: Path, start: Start, ahead: float
     ):
         git(start, tmp_path, GIT_DIR=str(repository / ".git"))
-        assert not commits.is_stale(lock_in(repository, age=ahead), folders(repository))
+        assert not commits.is_stale_lock(lock_in(repository, age=ahead), folders(repository))
 
     @pytest.mark.parametrize(
         ("options", "environment"),
@@ -171,13 +173,13 @@ class TestIsStale:
         (elsewhere / "linked").symlink_to(repository)
         lock = lock_in(repository, age=ahead)
         git(start, elsewhere)
-        assert commits.is_stale(lock, folders(repository))
+        assert commits.is_stale_lock(lock, folders(repository))
         git(start, elsewhere, *options, **environment)
-        assert not commits.is_stale(lock, folders(repository))
+        assert not commits.is_stale_lock(lock, folders(repository))
 
     def test_another_program(self, repository: Path, start: Start, ahead: float):
         start(repository, "cat", says=b"x\n")
-        assert commits.is_stale(lock_in(repository, age=ahead), folders(repository))
+        assert commits.is_stale_lock(lock_in(repository, age=ahead), folders(repository))
 
     def test_a_git_in_another_repository(
         self, world: World, repository: Path, start: Start, ahead: float
@@ -185,7 +187,7 @@ class TestIsStale:
         other_root = Path(f"{repository}-other")
         world.git(repository.parent, "init", "-q", other_root)
         git(start, other_root)
-        assert commits.is_stale(lock_in(repository, age=ahead), folders(repository))
+        assert commits.is_stale_lock(lock_in(repository, age=ahead), folders(repository))
 
     def test_work_trees_share_the_locks_of_branches(
         self, world: World, repository: Path, tmp_path: Path, start: Start, ahead: float
@@ -195,10 +197,10 @@ class TestIsStale:
         world.git(repository, "worktree", "add", "-q", linked)
         lock = lock_in(repository, "packed-refs.lock", ahead)
         seen_from_linked = linked, repository / ".git" / "worktrees" / "linked", repository / ".git"
-        assert commits.is_stale(lock, folders(repository))
-        assert commits.is_stale(lock, seen_from_linked)
+        assert commits.is_stale_lock(lock, folders(repository))
+        assert commits.is_stale_lock(lock, seen_from_linked)
         git(start, linked)
-        assert not commits.is_stale(lock, folders(repository))
+        assert not commits.is_stale_lock(lock, folders(repository))
 
     def test_a_linked_work_tree_with_an_odd_name(
         self, world: World, repository: Path, tmp_path: Path, start: Start, ahead: float
@@ -210,7 +212,7 @@ class TestIsStale:
         own = next((repository / ".git" / "worktrees").iterdir())
         (own / "gitdir").write_bytes(b"../../../../linked \xff/.git\n")
         git(start, linked)
-        assert not commits.is_stale(
+        assert not commits.is_stale_lock(
             lock_in(repository, "packed-refs.lock", ahead), folders(repository)
         )
 
@@ -222,7 +224,7 @@ class TestIsStale:
         world.git(repository, "worktree", "add", "-q", linked)
         git(start, repository)
         seen_from_linked = linked, repository / ".git" / "worktrees" / "linked", repository / ".git"
-        assert not commits.is_stale(
+        assert not commits.is_stale_lock(
             lock_in(repository, "packed-refs.lock", ahead), seen_from_linked
         )
 
@@ -230,11 +232,11 @@ class TestIsStale:
     def test_another_users(self, repository: Path):
         lock = lock_in(repository)
         os.chown(lock, 65534, -1)
-        assert not commits.is_stale(lock, folders(repository))
+        assert not commits.is_stale_lock(lock, folders(repository))
 
     def test_without_proc(self, repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
         monkeypatch.setattr(commits, "_PROCESSES", tmp_path / "proc")
-        assert not commits.is_stale(lock_in(repository), folders(repository))
+        assert not commits.is_stale_lock(lock_in(repository), folders(repository))
 
     @pytest.mark.parametrize(
         ("later", "dead"), [(-10, False), (0.5, False), (1, False), (1.5, True)]
@@ -257,7 +259,7 @@ class TestIsStale:
         for name in ("cmdline", "environ"):
             (process / name).write_text("")
         (tmp_path / "stat").write_text("cpu 1\nbtime 999000\n")
-        assert commits.is_stale(lock, folders(repository)) is dead
+        assert commits.is_stale_lock(lock, folders(repository)) is dead
 
     def test_a_process_of_a_name_that_is_no_text(
         self, repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -266,7 +268,7 @@ class TestIsStale:
         monkeypatch.setattr(commits, "_PROCESSES", tmp_path)
         as_process(tmp_path, "caf\udce9", "")
         (tmp_path / "8").mkdir()
-        assert commits.is_stale(lock_in(repository), folders(repository))
+        assert commits.is_stale_lock(lock_in(repository), folders(repository))
 
     def test_a_process_of_which_nothing_can_be_read(
         self, repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -275,24 +277,24 @@ class TestIsStale:
         monkeypatch.setattr(commits, "_PROCESSES", tmp_path)
         as_process(tmp_path, "another", "")
         (tmp_path / "8" / "comm").mkdir(parents=True)
-        assert not commits.is_stale(lock_in(repository), folders(repository))
+        assert not commits.is_stale_lock(lock_in(repository), folders(repository))
 
     def test_gone(self, repository: Path):
-        assert not commits.is_stale(repository / ".git" / "index.lock", folders(repository))
+        assert not commits.is_stale_lock(repository / ".git" / "index.lock", folders(repository))
 
 
 def test_who_holds_a_lock(repository: Path, tmp_path: Path, start: Start):
     lock = lock_in(repository)
-    assert commits.holder(lock) is None
+    assert commits.lock_holder(lock) is None
     program = "import sys; file = open(sys.argv[1]); print(1, flush=True); sys.stdin.read()"
     first = start(repository, sys.executable, "-c", program, lock)
     start(repository, sys.executable, "-c", program, lock)
     with lock.open():
-        holder = commits.holder(lock)
+        holder = commits.lock_holder(lock)
     assert holder
     assert holder.process == first.pid
     assert 0 <= holder.seconds < HOUR
-    assert commits.holder(tmp_path / "none") is None
+    assert commits.lock_holder(tmp_path / "none") is None
 
 
 @pytest.mark.parametrize(

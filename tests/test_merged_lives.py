@@ -22,7 +22,7 @@ from mdmem.model.searches import ListFacts, Search
 from mdmem.model.writes import Forget, Remember, Revert, WriteOptions
 from mdmem.past import fresh_trail
 from mdmem.past.table import Moments, Trail
-from mdmem.proposals.origins import find_proposal
+from mdmem.proposals.branches import find_proposal
 from mdmem.show import past as shown
 
 LATER = "2026-06-01"

@@ -24,7 +24,7 @@ from mdmem.memory import Memory
 from mdmem.model import Source
 from mdmem.model.proposals import PartOp, PartState, PartView
 from mdmem.model.writes import Action, EditSection, Forget, Log
-from mdmem.proposals import origins
+from mdmem.proposals import branches
 from mdmem.text.facts import fact_id
 
 CELLO, BICYCLE = "plays the cello", "rides a bicycle"
@@ -61,7 +61,7 @@ def test_each_actor_and_machine_has_one(at: Desk, monkeypatch: pytest.MonkeyPatc
     named.add(propose(at, fact(CELLO), actor="other"))
     monkeypatch.setattr("platform.node", lambda: "another machine")
     named.add(propose(at, fact(CELLO), actor=BOT))
-    refs = origins.open_proposals(at.workspace)
+    refs = branches.open_proposals(at.workspace)
     assert named == set(refs)
     assert sorted((ref.actor, len(parts(at, ref.id))) for ref in refs.values()) == [
         (BOT, 1),
@@ -73,9 +73,9 @@ def test_each_actor_and_machine_has_one(at: Desk, monkeypatch: pytest.MonkeyPatc
 
 def test_an_id_is_the_hash_of_its_branch_and_stays(at: Desk) -> None:
     first = propose(at, fact(CELLO))
-    assert origins.own_branch(BOT) == (first, f"refs/heads/{own_branch(BOT)}")
+    assert branches.own_branch(BOT) == (first, f"refs/heads/{own_branch(BOT)}")
     accept(at, first)
-    assert origins.open_proposals(at.workspace) == {}
+    assert branches.open_proposals(at.workspace) == {}
     assert propose(at, fact(BICYCLE)) == first
     assert [part.new for part in waiting(at, first).values()] == [BICYCLE]
 
@@ -88,7 +88,7 @@ def test_a_branch_of_version_0_2_0_is_listed_and_decided(at: Desk, is_made_here:
     if is_made_here:
         mark_as_made(at, "0123abcd")
     (view,) = Memory(at.workspace).proposals.standing().views
-    assert origins.find_proposal(at.workspace, "0123abcd").id == view.id
+    assert branches.find_proposal(at.workspace, "0123abcd").id == view.id
     assert view.parts[0].origin.actor == (BOT if is_made_here else "Ada Example")
     assert propose(at, fact("keeps bees")) != view.id
     reject(at, "0123abcd", fact_id(BICYCLE))
@@ -170,13 +170,13 @@ def test_what_was_taken_back_is_no_part(at: Desk) -> None:
 )
 def test_what_is_proposed_already(at: Desk, edit: Forget) -> None:
     proposal = propose(at, edit)
-    tip = origins.find_proposal(at.workspace, proposal).tip
+    tip = branches.find_proposal(at.workspace, proposal).tip
     if isinstance(edit, EditSection):
         assert problem(proposed, at, edit).code == "text-not-found"
         edit = work(at.git("show", f"{tip}:MEMORY.md").partition("## Work\n\n")[2])
     again = proposed(at, edit)
     assert (again.repeats, again.proposal, again.result.changed) == (True, proposal, False)
-    assert origins.find_proposal(at.workspace, proposal).tip == tip
+    assert branches.find_proposal(at.workspace, proposal).tip == tip
     in_memory = proposed(at, fact("drives a Volvo"))
     assert (in_memory.repeats, in_memory.proposal, in_memory.result.changed) == (False, None, False)
 
@@ -192,7 +192,7 @@ def test_it_goes_on_from_head(at: Desk) -> None:
     assert changes(at, proposal) == [("door: green", "door: red"), (None, CELLO)]
     part = parts(at, proposal)[fact_id(CELLO)]
     assert (part.origin, part.since, part.state) == (first.origin, first.since, PartState.OPEN)
-    tip = origins.find_proposal(at.workspace, proposal).tip
+    tip = branches.find_proposal(at.workspace, proposal).tip
     assert at.git("merge-base", "HEAD", tip) == at.git("rev-parse", "HEAD")
     assert (
         at.git("log", "--format=%(trailers:key=Mdmem-Proposed,valueonly)", f"HEAD..{tip}").split()

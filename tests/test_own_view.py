@@ -32,7 +32,7 @@ from mdmem.memtool import Backend
 from mdmem.model.errors import SectionProblem
 from mdmem.model.searches import ListFacts
 from mdmem.model.writes import WriteOptions
-from mdmem.proposals import listings, origins
+from mdmem.proposals import branches, listings
 
 NOW = "2026-03-05T10:00:00"
 SEED = "# Memory\n\n## Facts\n\n- home: Oslo\n- likes tea\n\n## Work\n\nThe office is at the harbour.\n"
@@ -277,7 +277,7 @@ def test_an_agent_edits_what_it_has_proposed(at: Desk, edit: Edit) -> None:
     edit(at)
     assert len(parts(at)) == before
     assert "The office is at the harbour.\n\nIt has a lion." in parts(at).values()
-    (proposal,) = origins.open_proposals(at.workspace)
+    (proposal,) = branches.open_proposals(at.workspace)
     with closing(Memory.open(at.root, os.environ)) as opened:
         opened.proposals.decide(on(proposal))
     text = at.read("MEMORY.md")

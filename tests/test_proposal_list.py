@@ -10,7 +10,7 @@ from conftest import World
 from proposal_actions import SEED, fact, parts, propose
 from workspaces import Desk, desk
 
-from mdmem.cli import messages
+from mdmem.cli import terminal
 from mdmem.cli.review_room import day_text, list_text
 from mdmem.memory import Memory
 from mdmem.model.proposals import NumberedList
@@ -144,7 +144,7 @@ def test_the_list(proposed: Desk, columns: int, text: str) -> None:
     shown_ids = {100: ids, 72: ids, 40: [ids[0], "…"]}[columns]
     lines = list_text(listed, proposed.workspace.now(), columns)
     assert lines == text.format(ids=", ".join(shown_ids), stamp=listed.numbered.stamp)
-    assert max(map(messages.width, lines.split("\n"))) <= columns
+    assert max(map(terminal.width, lines.split("\n"))) <= columns
 
 
 def test_nothing_is_cut_but_a_reason(proposed: Desk) -> None:

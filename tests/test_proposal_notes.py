@@ -13,8 +13,8 @@ from mdmem.model import CommitId, FilePath, Op, Provenance, Source
 from mdmem.model.proposals import PartOrigin, PartState
 from mdmem.past.messages import CommitNote, compose_message
 from mdmem.past.notes import parse_message
-from mdmem.proposals import origins
-from mdmem.proposals.origins import ProposalRef, ProposedBranch
+from mdmem.proposals import branches
+from mdmem.proposals.branches import ProposalRef, ProposedBranch
 from mdmem.repo import branch_commits
 from mdmem.text.facts import fact_id
 
@@ -50,16 +50,16 @@ class TestDecisions:
             )
         )
         at.commit("by hand\n\nMdmem-Rejects: 0123abcd")
-        read = origins.decisions(at.workspace.repository, head(at))
+        read = branches.decisions(at.workspace.repository, head(at))
         tea, section = read["0123abcd"][TEA], read["0123abcd"]["Memory > Facts@0123456789ab"]
         assert {proposal: len(parts) for proposal, parts in read.items()} == {"0123abcd": 2}
         assert (tea.state, tea.commit, tea.text) == (PartState.ACCEPTED, second, "likes tea")
         assert (section.state, section.commit, section.text) == (PartState.REJECTED, first, None)
         assert (tea.path, tea.section) == (PATH, "Memory > Facts")
         assert [
-            part.name for part in origins.rejected_parts(at.workspace.repository, head(at))
+            part.name for part in branches.rejected_parts(at.workspace.repository, head(at))
         ] == [TEA, section.name]
-        assert origins.decisions(at.workspace.repository, None) == {}
+        assert branches.decisions(at.workspace.repository, None) == {}
 
     def test_a_removal_that_was_rejected_is_told_from_a_line_that_was(self, at: Desk):
         at.commit(
@@ -68,17 +68,17 @@ class TestDecisions:
                 ("- likes tea\n", "- has a cat\n"),
             )
         )
-        parts = origins.rejected_parts(at.workspace.repository, head(at))
+        parts = branches.rejected_parts(at.workspace.repository, head(at))
         assert {part.name: part.is_removal for part in parts} == {TEA: False, CAT: True}
 
     def test_the_same_in_nearly_the_same_words(self, at: Desk):
         at.commit(
             compose_message(note(Op.REJECT, rejects=(("0123abcd", TEA),)), ("- likes tea\n", ""))
         )
-        (part,) = origins.rejected_parts(at.workspace.repository, head(at))
-        assert origins.says_the_same(part, TEA, "whatever")
-        assert origins.says_the_same(part, fact_id("likes the tea"), "likes the tea")
-        assert not origins.says_the_same(part, fact_id("likes coffee"), "likes coffee")
+        (part,) = branches.rejected_parts(at.workspace.repository, head(at))
+        assert branches.says_the_same(part, TEA, "whatever")
+        assert branches.says_the_same(part, fact_id("likes the tea"), "likes the tea")
+        assert not branches.says_the_same(part, fact_id("likes coffee"), "likes coffee")
 
     def test_a_proposal_once_more_names_the_decision(self):
         message = compose_message(note(Op.REMEMBER, again=(CommitId("1" * 40),)))
@@ -104,8 +104,8 @@ def origin(at: Desk, message: str, line: str = "likes tea", branch_note: str = "
         others=(),
         shared_with=(),
     )
-    (notes,) = origins.read_notes(at.workspace, [branch])
-    return origins.part_origin(
+    (notes,) = branches.read_notes(at.workspace, [branch])
+    return branches.part_origin(
         at.workspace, notes, notes.of_fact(PATH, fact_id(line)), fact_id(line)
     )
 

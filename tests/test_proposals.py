@@ -25,7 +25,7 @@ from mdmem.model.proposals import PartOp, PartState
 from mdmem.model.reads import Waiting
 from mdmem.model.searches import Search
 from mdmem.model.writes import Action, EditSection, Forget, Log, Remember
-from mdmem.proposals import origins
+from mdmem.proposals import branches
 from mdmem.repo import branch_commits, worktree
 from mdmem.repo.branch_commits import list_refs
 from mdmem.show.formatting import waiting_line
@@ -117,7 +117,7 @@ def test_a_dry_run_shows_the_change_and_makes_nothing(at: Desk) -> None:
 def test_a_name_becomes_a_part_of_a_branch_that_git_takes(at: Desk) -> None:
     for actor in ("dream/../..", "a b~^:?*[\\", ".lock", "\u202eé", "x" * 300):
         proposal = propose(at, fact(f"told by {len(actor)}"), actor=actor)
-        name = origins.find_proposal(at.workspace, proposal).name
+        name = branches.find_proposal(at.workspace, proposal).name
         assert at.git("check-ref-format", name) == ""
         assert len(name) < 120
         assert "dream/" not in name
@@ -225,6 +225,6 @@ def test_many_are_read_by_as_many_processes_as_few(
         counts.append(0)
         assert len(Memory(at.workspace).proposals.standing().views) == number + 1
         counts.append(0)
-        assert origins.waiting(at.workspace).proposals == number + 1
+        assert branches.waiting(at.workspace).proposals == number + 1
     assert len(set(counts[4::3])) == len(set(counts[5::3])) == 1
     assert max(counts[5::3]) <= 5

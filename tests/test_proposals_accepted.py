@@ -25,7 +25,7 @@ from mdmem.model.errors import UsageProblem
 from mdmem.model.proposals import PartOp, PartState, ProposeBranch
 from mdmem.model.writes import Action, EditSection, Forget, Log, Remember, WriteOptions
 from mdmem.past import fresh_trail
-from mdmem.proposals import origins
+from mdmem.proposals import branches
 from mdmem.review import proposing
 from mdmem.text.facts import fact_id
 
@@ -62,7 +62,7 @@ def test_accepting_is_a_commit_a_part_by_the_person(at: Desk) -> None:
     assert "Claimed-By" not in update
     assert update["Supersedes"] == [f"{fact_id('employer: Stripe')} {fact_id('employer: Linear')}"]
     assert stated[fact_id("plays the cello")]["Confidence"] == ["0.3"]
-    assert origins.open_proposals(at.workspace) == {}
+    assert branches.open_proposals(at.workspace) == {}
     assert list(closed(at)) == [proposal]
     assert at.git("status", "--porcelain") == ""
 

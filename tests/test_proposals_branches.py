@@ -31,7 +31,7 @@ from mdmem.model import FilePath, Op, Provenance, Source, Supersession
 from mdmem.model.proposals import PartOp, PartOrigin, PartState, ProposeBranch
 from mdmem.model.writes import Action, EditSection, Forget, Log, Purge
 from mdmem.past.messages import CommitNote, compose_message
-from mdmem.proposals import origins
+from mdmem.proposals import branches
 from mdmem.purge import purging
 from mdmem.purge.purging import HeldTranscripts
 from mdmem.repo import branch_commits
@@ -136,7 +136,7 @@ def test_a_proposal_made_here_keeps_its_actor_until_somebody_else_commits_to_it(
     at.git(
         "switch",
         "-q",
-        origins.find_proposal(at.workspace, proposal).name.removeprefix("refs/heads/"),
+        branches.find_proposal(at.workspace, proposal).name.removeprefix("refs/heads/"),
     )
     at.commit("theirs")
     at.git("switch", "-q", "main")
@@ -171,7 +171,7 @@ def test_lines_that_a_message_does_not_quote_are_nobody_elses(at: Desk) -> None:
     at.git("switch", "-q", "main")
     proposal = proposed_branch(at, "contrib")
     text = at.git("show", "contrib:MEMORY.md")
-    at.git("switch", "-q", origins.find_proposal(at.workspace, proposal).name[11:])
+    at.git("switch", "-q", branches.find_proposal(at.workspace, proposal).name[11:])
     at.write("MEMORY.md", f"{text}- plays the cello\n")
     stated = replace(note, provenance=Provenance(source=Source.USER_STATED))
     own = compose_message(stated, (text, f"{text}- plays the cello\n"))
@@ -205,7 +205,7 @@ def test_a_proposal_in_a_copy_is_not_ones_own(
 ) -> None:
     """Files that another user copied, and those that came by git."""
     proposal = propose(at, fact("Bergen", key="home"), actor="", source=Source.USER_STATED)
-    branch = origins.find_proposal(at.workspace, proposal).name
+    branch = branches.find_proposal(at.workspace, proposal).name
     copy = Desk(at.world, tmp_path / "copy")
     if way == "cp":
         copied(at, copy.root)
@@ -214,7 +214,7 @@ def test_a_proposal_in_a_copy_is_not_ones_own(
         for name, value in (("core.bare", "false"), ("user.name", "x"), ("user.email", "x@x.org")):
             copy.git("config", name, value)
         copy.git("reset", "-q", "--hard")
-        assert copy.git("for-each-ref", origins.MADE)
+        assert copy.git("for-each-ref", branches.MADE)
     else:
         at.git("clone", "-q", at.root, copy.root)
         copy.git("config", "user.name", "Ada Example")
@@ -256,8 +256,8 @@ def test_a_proposal_stays_its_actors_in_a_copy_of_ones_own(
 
 def test_a_mark_that_was_seen_forges_none(at: Desk) -> None:
     """It counts neither for another branch at the commit nor for another commit on the branch."""
-    ref = origins.find_proposal(at.workspace, propose(at, fact("Bergen", key="home")))
-    (mark,) = at.git("for-each-ref", "--format=%(refname)", origins.MADE).split()
+    ref = branches.find_proposal(at.workspace, propose(at, fact("Bergen", key="home")))
+    (mark,) = at.git("for-each-ref", "--format=%(refname)", branches.MADE).split()
     renamed = ref.name.replace("/bot/", "/digest/")
     at.git("update-ref", renamed, ref.tip)
     assert actors(at) == {ref.name: "bot", renamed: "Ada Example"}
@@ -269,16 +269,16 @@ def test_a_mark_that_was_seen_forges_none(at: Desk) -> None:
 
 def actors(at: Desk) -> dict[str, str | None]:
     """Who proposed the new home, by branch."""
-    refs = origins.open_proposals(at.workspace).values()
+    refs = branches.open_proposals(at.workspace).values()
     return {ref.name: origin(at, ref.id).actor for ref in refs}
 
 
 def test_a_purge_leaves_a_proposal_its_actors(at: Desk) -> None:
     at.apply(fact("hates liver"))
     proposal = propose(at, fact("Bergen", key="home"))
-    tip = origins.find_proposal(at.workspace, proposal).tip
+    tip = branches.find_proposal(at.workspace, proposal).tip
     purging.run_purge(at.workspace, Purge("hates liver"), silent, lambda _: HeldTranscripts())
-    assert origins.find_proposal(at.workspace, proposal).tip != tip
+    assert branches.find_proposal(at.workspace, proposal).tip != tip
     assert origin(at, proposal).actor == "bot"
 
 
@@ -330,7 +330,7 @@ def test_what_mdmem_made_here_is_forgotten_with_its_branch(at: Desk) -> None:
     )
     at.git("branch", "-qD", own_branch("bot"))
     accept(at, proposal)
-    assert branch_commits.list_refs(at.workspace.repository, origins.MADE) == {}
+    assert branch_commits.list_refs(at.workspace.repository, branches.MADE) == {}
     assert propose(at, fact("Bergen", key="home")) == closed_by_hand
     assert origin(at, closed_by_hand).actor == "bot"
 
@@ -342,18 +342,18 @@ def test_a_plain_merge_leaves_nothing_open(at: Desk) -> None:
     proposal = propose(at, fact("Linear", "Work", key="employer"))
     propose(at, fact("plays the cello"))
     at.commit("something else")
-    branch = origins.find_proposal(at.workspace, proposal).tip
+    branch = branches.find_proposal(at.workspace, proposal).tip
     at.git("merge", "-q", "--no-edit", branch)
     assert Memory(at.workspace).proposals.standing().views == ()
     decision = accept(at, proposal)
     assert (decision.accepted, decision.closed) == ((), (proposal,))
-    assert origins.open_proposals(at.workspace) == {}
+    assert branches.open_proposals(at.workspace) == {}
 
 
 def test_a_squash_of_a_forge_leaves_nothing_open(at: Desk) -> None:
     proposal = propose(at, fact("Linear", "Work", key="employer"))
     propose(at, Forget("likes tea"))
-    at.git("merge", "-q", "--squash", origins.find_proposal(at.workspace, proposal).tip)
+    at.git("merge", "-q", "--squash", branches.find_proposal(at.workspace, proposal).tip)
     at.git("commit", "-q", "-m", "squashed")
     assert [view.waits for view in Memory(at.workspace).proposals.standing().views] == [False]
     assert accept(at, proposal).closed
@@ -367,7 +367,7 @@ def test_two_agents_at_once_lose_nothing(at: Desk, monkeypatch: pytest.MonkeyPat
     def race(*arguments: Any) -> str:
         if not raced:
             raced.append("once")
-            ref = origins.find_proposal(at.workspace, proposal)
+            ref = branches.find_proposal(at.workspace, proposal)
             at.git(
                 "update-ref",
                 ref.name,
@@ -383,7 +383,7 @@ def test_two_agents_at_once_lose_nothing(at: Desk, monkeypatch: pytest.MonkeyPat
             at.git(
                 "log",
                 "--format=%h",
-                f"HEAD..{origins.find_proposal(at.workspace, proposal).tip}",
+                f"HEAD..{branches.find_proposal(at.workspace, proposal).tip}",
             ).split()
         )
         == 3
@@ -395,7 +395,7 @@ def test_two_agents_at_once_lose_nothing(at: Desk, monkeypatch: pytest.MonkeyPat
 
 def test_a_branch_that_a_work_tree_has_is_left_alone(at: Desk, tmp_path: Path) -> None:
     proposal = propose(at, fact("plays the cello"))
-    name = origins.find_proposal(at.workspace, proposal).name.removeprefix("refs/heads/")
+    name = branches.find_proposal(at.workspace, proposal).name.removeprefix("refs/heads/")
     at.git("worktree", "add", "-q", tmp_path / "theirs", name)
     tip = at.git("rev-parse", name)
     assert problem(proposed, at, fact("rides a bicycle")).code == "checked-out"
@@ -409,7 +409,7 @@ def test_a_branch_that_a_work_tree_has_is_left_alone(at: Desk, tmp_path: Path) -
 
 def test_head_on_a_proposal_stays_there(at: Desk) -> None:
     proposal = propose(at, fact("plays the cello"))
-    name = origins.find_proposal(at.workspace, proposal).name.removeprefix("refs/heads/")
+    name = branches.find_proposal(at.workspace, proposal).name.removeprefix("refs/heads/")
     at.git("switch", "-q", name)
     decision = accept(at, proposal)
     assert (decision.accepted, decision.closed) == ((), ())
@@ -451,12 +451,12 @@ def test_an_executable_file_stays_one(at: Desk) -> None:
     proposal = propose(at, fact("plays the cello"))
     propose(at, fact("rides a bicycle"))
     propose(at, EditSection("Work", Action.REPLACE, "harbour", "station"))
-    ref = origins.find_proposal(at.workspace, proposal)
+    ref = branches.find_proposal(at.workspace, proposal)
     assert at.git("ls-tree", ref.tip, "MEMORY.md").startswith("100755 ")
     (section,) = [part.name for part in parts(at, proposal).values() if part.op is PartOp.SECTION]
     reject(at, proposal, fact_id("rides a bicycle"))
     reject(at, proposal, section)
-    ref = origins.find_proposal(at.workspace, proposal)
+    ref = branches.find_proposal(at.workspace, proposal)
     assert at.git("ls-tree", ref.tip, "MEMORY.md").startswith("100755 ")
     assert accept(at, proposal).closed
     assert at.git("ls-tree", "HEAD", "MEMORY.md").startswith("100755 ")
@@ -476,7 +476,7 @@ def test_a_repository_that_signs(at: Desk) -> None:
         at.git("config", name, value)
     proposal = propose(at, fact("plays the cello"))
     propose(at, fact("rides a bicycle"))
-    tip = origins.find_proposal(at.workspace, proposal).tip
+    tip = branches.find_proposal(at.workspace, proposal).tip
     assert "gpgsig" in at.git("cat-file", "commit", tip)
     accept(at, proposal, fact_id("plays the cello"))
     reject(at, proposal)

@@ -32,7 +32,7 @@ from mdmem.model.proposals import (
     ProposeBranch,
 )
 from mdmem.model.writes import Forget, Purge, Remember
-from mdmem.proposals import listings, origins
+from mdmem.proposals import branches, listings
 from mdmem.queries import removed_facts
 from mdmem.review import deciding, proposing
 from mdmem.show.maintenance import reviewed_text
@@ -236,7 +236,7 @@ def test_one_that_cannot_be_read_is_named_and_the_others_are_answered(at: Desk, 
 
 def test_a_closed_one_that_cannot_be_read_is_no_obstacle(at: Desk) -> None:
     good = propose(at, fact("plays the cello"))
-    gone = at.root / ".git" / origins.CLOSED / "22222222"
+    gone = at.root / ".git" / branches.CLOSED / "22222222"
     gone.parent.mkdir(parents=True)
     gone.write_text("1" * 40 + "\n")
     assert accept(at, good).closed
@@ -245,13 +245,13 @@ def test_a_closed_one_that_cannot_be_read_is_no_obstacle(at: Desk) -> None:
 
 def test_only_a_failure_to_read_is_one_branchs(at: Desk) -> None:
     propose(at, fact("plays the cello"))
-    (ref,) = origins.open_proposals(at.workspace).values()
+    (ref,) = branches.open_proposals(at.workspace).values()
 
     def missing(_: object) -> list[object]:
         raise RepositoryProblem("git-missing", "git is not installed")
 
     with pytest.raises(RepositoryProblem):
-        origins.read_each([ref], missing)
+        branches.read_each([ref], missing)
 
 
 def test_a_forged_note_makes_no_agent_the_user(at: Desk) -> None:
@@ -269,7 +269,7 @@ def test_names_of_branches_that_are_none_of_ours_are_passed_by(at: Desk) -> None
         "mdmem/other",
     ):
         at.git("branch", name)
-        assert origins.open_proposals(at.workspace) == {}
+        assert branches.open_proposals(at.workspace) == {}
         at.git("branch", "-D", name)
 
 
@@ -333,9 +333,11 @@ def test_a_decision_that_is_killed_is_finished_by_the_next(
             reject(at, proposal, name)
     assert parts(at, proposal)[name].state is PartState.REJECTED
     reject(at, proposal, name)
-    tip = origins.find_proposal(at.workspace, proposal).tip
+    tip = branches.find_proposal(at.workspace, proposal).tip
     assert "bicycle" not in at.git("show", f"{tip}:MEMORY.md")
-    assert len(origins.rejected_parts(at.workspace.repository, at.workspace.repository.head())) == 1
+    assert (
+        len(branches.rejected_parts(at.workspace.repository, at.workspace.repository.head())) == 1
+    )
 
 
 def test_a_proposal_from_a_part_of_a_repository(world: World, repository: Path) -> None:

@@ -25,7 +25,7 @@ from mdmem.model import CommitId, Source
 from mdmem.model.errors import RepositoryProblem
 from mdmem.model.proposals import PartState
 from mdmem.model.writes import Forget, Remember, WriteOptions
-from mdmem.proposals import origins
+from mdmem.proposals import branches
 from mdmem.repo import branch_commits
 from mdmem.text.facts import fact_id
 
@@ -48,7 +48,7 @@ def test_a_rejected_part_leaves_the_branch_and_an_empty_commit_says_so(at: Desk)
     assert trailers(at)["Op"] == ["reject"]
     assert at.git("diff", "--stat", "HEAD~1", "HEAD") == ""
     assert not decision.closed
-    branch = origins.find_proposal(at.workspace, proposal).tip
+    branch = branches.find_proposal(at.workspace, proposal).tip
     assert "bicycle" not in at.git("show", f"{branch}:MEMORY.md")
     assert at.git("log", "--format=%s", f"HEAD..{branch}").splitlines() == [
         "MEMORY.md: remember Work",
@@ -87,7 +87,7 @@ def test_a_rejected_text_comes_back_by_force_or_when_the_user_says_it(at: Desk) 
     proposal = propose(at, fact("plays the cello"))
     reject(at, proposal)
     assert list(closed(at)) == [proposal]
-    assert origins.open_proposals(at.workspace) == {}
+    assert branches.open_proposals(at.workspace) == {}
     assert problem(proposed, at, fact("plays the cello")).code == "already-rejected"
     assert problem(proposed, at, fact("Plays  the cello", "Work")).code == "already-rejected"
     assert (
@@ -126,10 +126,10 @@ def test_a_closed_proposal_can_be_looked_up_for_a_while(
     error = problem(accept, at, proposal)
     assert error.code == "proposal-not-found"
     assert f"refs/mdmem/closed/{proposal}" in error.hint
-    origins.drop_old(at.workspace)
+    branches.drop_old(at.workspace)
     assert list(closed(at)) == [proposal]
-    monkeypatch.setattr(origins.time, "time", lambda: at.root.stat().st_mtime + 91 * 86_400)
-    origins.drop_old(at.workspace)
+    monkeypatch.setattr(branches.time, "time", lambda: at.root.stat().st_mtime + 91 * 86_400)
+    branches.drop_old(at.workspace)
     assert closed(at) == {}
 
 
@@ -144,7 +144,7 @@ def test_a_part_that_was_decided_can_be_proposed_to_the_same_once_more(at: Desk)
         commit = reject(at, proposal, name).commits[0]
         assert parts(at, proposal)[name].state is PartState.REJECTED
         propose(at, fact("rides a bicycle"), again=True)
-        assert trailers(at, origins.find_proposal(at.workspace, proposal).tip)["Again"] == [commit]
+        assert trailers(at, branches.find_proposal(at.workspace, proposal).tip)["Again"] == [commit]
         assert parts(at, proposal)[name].state is PartState.OPEN
     accept(at, proposal, name)
     assert "bicycle" in at.read("MEMORY.md")

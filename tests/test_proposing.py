@@ -27,7 +27,7 @@ from mdmem.model import FilePath, Op, Provenance, Source
 from mdmem.model.proposals import PartState, Propose, ProposeBranch
 from mdmem.model.writes import Forget, Log, PipelineNote, Remember, WriteOptions
 from mdmem.past.messages import CommitNote, compose_message
-from mdmem.proposals import listings, origins
+from mdmem.proposals import branches, listings
 from mdmem.proposals.listings import Proposal
 from mdmem.review import proposing
 from mdmem.text.facts import fact_id
@@ -71,7 +71,7 @@ def pipeline(text: str, source: Source = Source.INFERRED) -> Propose:
 def test_the_actor_of_the_environment_proposes(at: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MDMEM_ACTOR", BOT)
     propose(at, fact(CELLO), actor=None)
-    (ref,) = origins.open_proposals(at.workspace).values()
+    (ref,) = branches.open_proposals(at.workspace).values()
     assert (ref.actor, trailers(at, ref.tip)["Actor"]) == (BOT, [BOT])
 
 
@@ -88,7 +88,7 @@ def test_an_answer_names_the_proposal_that_it_is_about(at: Desk) -> None:
 
 def test_a_new_file_is_quoted_as_it_comes(at: Desk) -> None:
     proposal = propose(at, Log("late", day="2026-03-04", time="12:00"))
-    message = at.git("log", "-1", "--format=%B", origins.find_proposal(at.workspace, proposal).tip)
+    message = at.git("log", "-1", "--format=%B", branches.find_proposal(at.workspace, proposal).tip)
     quoted = message.partition("Mdmem-")[0].split("\n")[2:-2]
     assert (quoted[0], quoted[-2:]) == ("+ # 2026-03-04", ["+ ## 12:00", "+ late"])
     assert all(line.startswith("+ ") for line in quoted)
@@ -117,7 +117,9 @@ def test_what_was_decided_is_proposed_once_more_by_the_decision(at: Desk) -> Non
         (fact(CAT), None),
     ):
         propose(at, edit, again=True)
-        assert trailers(at, origins.find_proposal(at.workspace, proposal).tip).get("Again") == again
+        assert (
+            trailers(at, branches.find_proposal(at.workspace, proposal).tip).get("Again") == again
+        )
 
 
 def test_a_proposal_that_moves_again_and_again(at: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -125,7 +127,7 @@ def test_a_proposal_that_moves_again_and_again(at: Desk, monkeypatch: pytest.Mon
     store, moves = proposing.branch_commits.store, []
 
     def race(*arguments: Any) -> str:
-        ref = origins.find_proposal(at.workspace, proposal)
+        ref = branches.find_proposal(at.workspace, proposal)
         moves.append(at.git("commit-tree", f"{ref.tip}^{{tree}}", "-p", ref.tip, "-m", "x").strip())
         at.git("update-ref", ref.name, moves[-1])
         return store(*arguments)
@@ -141,17 +143,17 @@ def test_a_proposal_that_moves_again_and_again(at: Desk, monkeypatch: pytest.Mon
 
 
 def test_a_pipelines_own_proposal_grows(at: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(origins, "host_name", lambda: "0a1b2c3d")
+    monkeypatch.setattr(branches, "host_name", lambda: "0a1b2c3d")
     names = {
         proposing.propose(at.workspace, pipeline(text), silent).proposal
         for text in (CELLO, BICYCLE, BICYCLE)
     }
-    (ref,) = origins.open_proposals(at.workspace).values()
+    (ref,) = branches.open_proposals(at.workspace).values()
     assert names == {ref.id}
     assert (ref.name, len(parts(at, ref.id))) == ("refs/heads/mdmem/proposals/dream/0a1b2c3d", 2)
-    monkeypatch.setattr(origins, "MOST_PROPOSALS", 1)
+    monkeypatch.setattr(branches, "MOST_PROPOSALS", 1)
     assert proposing.propose(at.workspace, pipeline(CAT), silent).result.commit
-    monkeypatch.setattr(origins, "host_name", lambda: "0a1b2c3e")
+    monkeypatch.setattr(branches, "host_name", lambda: "0a1b2c3e")
     assert (
         problem(proposing.propose, at.workspace, pipeline(CAT), silent).code == "too-many-proposals"
     )
@@ -291,7 +293,7 @@ def test_two_that_propose_a_branch_at_once(at: Desk, monkeypatch: pytest.MonkeyP
     make = proposing.branch_commits.make_own_commit
 
     def race(repository: Any, name: str, *arguments: Any, **fields: Any) -> str:
-        _, branch = origins.new_branch(at.workspace, "Ada Example", "feature\0None\0None", ())
+        _, branch = branches.new_branch(at.workspace, "Ada Example", "feature\0None\0None", ())
         at.git("branch", branch.removeprefix("refs/heads/"), "feature")
         return make(repository, name, *arguments, **fields)
 

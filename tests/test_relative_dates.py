@@ -7,7 +7,7 @@ from datetime import date
 
 import pytest
 
-from mdmem.sessions.sentences import annotate
+from mdmem.sessions.sentences import annotate_dates
 
 _MEANING = re.compile(r" \(\d{4}[^)]*\)")
 SAID: dict[str, tuple[str, ...]] = {
@@ -136,13 +136,13 @@ PAIRS = [(day, text) for day, texts in SAID.items() for text in texts]
 def test_a_phrase_gains_what_it_means(day: str, text: str):
     plain = _MEANING.sub("", text)
     assert plain != text
-    assert annotate(plain, date.fromisoformat(day)) == text
-    assert annotate(text, date.fromisoformat(day)) == text
+    assert annotate_dates(plain, date.fromisoformat(day)) == text
+    assert annotate_dates(text, date.fromisoformat(day)) == text
 
 
 @pytest.mark.parametrize("text", UNTOUCHED)
 def test_what_means_no_day_stays(text: str):
-    assert annotate(text, date(2026, 3, 4)) == text
+    assert annotate_dates(text, date(2026, 3, 4)) == text
 
 
 def test_there_are_a_hundred():

@@ -21,7 +21,7 @@ from mdmem.model.pipelines import Sync, SyncResult
 from mdmem.model.proposals import ProposeBranch
 from mdmem.model.searches import ListFacts
 from mdmem.model.writes import Log, Purge, Remember, WriteOptions
-from mdmem.proposals import listings, origins
+from mdmem.proposals import branches, listings
 from mdmem.repo import remotes, runner
 from mdmem.review import proposing
 from mdmem.sync import syncing
@@ -792,7 +792,7 @@ class TestProposals:
         sync(pair.bo)
 
     def on(self, monkeypatch: pytest.MonkeyPatch, host: str) -> None:
-        monkeypatch.setattr(origins, "host_name", lambda: host)
+        monkeypatch.setattr(branches, "host_name", lambda: host)
 
     def refs(self, at: Desk) -> list[str]:
         """The branches of proposals at a clone, or at the remote, which are at one commit."""
@@ -854,7 +854,7 @@ class TestProposals:
         sync(pair.bo)
         self.in_step(pair)
         assert self.waiting(pair.ada) == {"amber is a stone"}
-        own = origins.own_ref(pair.ada.workspace, BOT)
+        own = branches.own_ref(pair.ada.workspace, BOT)
         assert own
         assert own.is_own
         (ref,) = self.refs(pair.ada)
@@ -942,7 +942,7 @@ class TestProposals:
         assert pair.tip() == pair.ada.head()
         assert said == [
             "proposals stay where they are: origin refused the push: no such names"
-            " error: hook declined to update " + origins.own_branch(BOT)[1]
+            " error: hook declined to update " + branches.own_branch(BOT)[1]
         ]
         hook.unlink()
         assert len(self.in_step(pair)) == 1
@@ -998,7 +998,7 @@ class TestProposals:
             *("amber is a stone", "basalt is a fish", "cobalt is blue", "remember that [PURGED]")
         }
         own = [
-            {ref.actor for ref in origins.open_proposals(at.workspace).values() if ref.is_own}
+            {ref.actor for ref in branches.open_proposals(at.workspace).values() if ref.is_own}
             for at in (pair.ada, pair.bo)
         ]
         assert own == [{BOT}, {"third"}]

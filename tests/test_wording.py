@@ -11,8 +11,8 @@ import pytest
 from program_source import PACKAGE, PATHS, nodes
 
 from mdmem.cli.commands import COMMANDS
-from mdmem.cli.messages import command_line, flag, in_flags
 from mdmem.cli.parameter_table import TABLE
+from mdmem.cli.terminal import command_line, flag, in_flags
 from mdmem.model.errors import UsageProblem, field, plain, report, shell_word, typed, verb
 
 _DOORS = ("cli", "mcp", "page", "show")

@@ -65,7 +65,7 @@ from mdmem.model.writes import (
     WholeFileEdit,
     WriteOptions,
 )
-from mdmem.proposals import origins
+from mdmem.proposals import branches
 
 NOW = "2026-03-05T10:00:00"
 SEED = (
@@ -131,7 +131,7 @@ def set_up(at: Desk, setting: str) -> None:
 
 def the_proposal(at: Desk) -> str:
     (proposal,) = (
-        ref.id for ref in origins.open_proposals(at.workspace).values() if ref.actor == "bot"
+        ref.id for ref in branches.open_proposals(at.workspace).values() if ref.actor == "bot"
     )
     return proposal
 

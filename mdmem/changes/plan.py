@@ -40,7 +40,7 @@ def plan_edit(
     before = lookup.read_file(workspace, path, full_path)
     check.refuse_recalled(verb_of(edit).new_texts(edit), before)
     old = parse_bytes(before) if before is not None else None
-    edited = foundations.edit_text(workspace, edit, path, old)
+    edited = foundations.edit_and_supersede(workspace, edit, path, old)
     result = edited.result
     decode(result.text.encode())
     new = parse(result.text)

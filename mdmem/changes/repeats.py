@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from mdmem.changes.verbs import FileEdit
-from mdmem.changes.verbs.foundations import edit_text
+from mdmem.changes.verbs.foundations import edit_and_supersede
 from mdmem.editors import EditResult
 from mdmem.folder import files, layout
 from mdmem.lookup import lookup
@@ -117,7 +117,7 @@ def _carried_out(
     workspace: Workspace, edit: EditSection | Remember, path: FilePath, change: _FileChange
 ) -> EditResult | None:
     try:
-        edited = edit_text(workspace, edit, path, change.before)
+        edited = edit_and_supersede(workspace, edit, path, change.before)
     except MdmemError:
         return None
     result, named = edited.result, edit.options.supersedes

@@ -9,10 +9,10 @@ from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from mdmem.cli import fast_parser, messages
+from mdmem.cli import fast_parser, terminal
 from mdmem.cli.commands import command
-from mdmem.cli.messages import fitted, in_flags, say, shown
 from mdmem.cli.parameter_table import TABLE
+from mdmem.cli.terminal import fitted, in_flags, say, shown
 from mdmem.model.errors import json_line, report
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def _run(words: Sequence[str]) -> int:
         print(json_line(to_json(answer.data)))
         return answer.status
     if answer.text and sys.stdout.isatty():
-        messages.show(answer.text)
+        terminal.show(answer.text)
     elif answer.text:
         print(answer.text, flush=True)
     for note in () if call.quiet else answer.notes:

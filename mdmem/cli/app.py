@@ -13,7 +13,7 @@ from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
 from mdmem import __version__
-from mdmem.cli import commands, manual, messages, options
+from mdmem.cli import commands, manual, options, terminal
 from mdmem.cli.commands import COMMANDS, Answer
 from mdmem.cli.fast_parser import OPTIONAL_VALUES, Call, texts_last, with_values
 from mdmem.cli.parameter_table import TABLE
@@ -67,7 +67,7 @@ class CommandHelp(TyperCommand):
         with formatter.section("Example"):
             example = COMMANDS[ctx.command_path.partition(" ")[2]].example
             example = f"{' ' * formatter.current_indent}{example}"
-            formatter.write(f"{messages.fitted_to(example, formatter.width)}\n")
+            formatter.write(f"{terminal.fitted_to(example, formatter.width)}\n")
 
 
 def parameter_names(command: Any) -> tuple[Sequence[str], Sequence[str]]:

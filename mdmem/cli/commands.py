@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from mdmem.cli.fast_parser import Call
-from mdmem.cli.messages import count, say
+from mdmem.cli.terminal import count, say
 from mdmem.folder import trust
 from mdmem.memory import Memory
 from mdmem.model import MAX_FILE_BYTES

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Annotated
 
-from mdmem.cli import messages, review_room
+from mdmem.cli import review_room, terminal
 from mdmem.cli.commands import Answer, missing, open_memory
 from mdmem.cli.fast_parser import Call
-from mdmem.cli.messages import shown
+from mdmem.cli.terminal import shown
 from mdmem.cli.write_options import write_answer, write_options
 from mdmem.memory import Memory
 from mdmem.model.errors import ProposalProblem, UsageProblem, shell_word
@@ -123,7 +123,7 @@ def proposals(
     listed, now = memory.proposals.standing(), memory.workspace.now()
     return Answer(
         show.proposals_json(listed, now),
-        review_room.list_text(listed, now, messages.size(sys.stdout)[0]),
+        review_room.list_text(listed, now, terminal.size(sys.stdout)[0]),
         () if listed.views else ("no open proposals",),
     )
 
@@ -279,7 +279,7 @@ def _decide(memory: Memory, request: Decide) -> Answer:
 def _moved(memory: Memory, decision: ListDecision) -> ProposalProblem:
     moved = decision.moved or NumberedList()
     text = review_room.list_text(
-        ProposalList(numbered=moved), memory.workspace.now(), messages.size(sys.stdout)[0]
+        ProposalList(numbered=moved), memory.workspace.now(), terminal.size(sys.stdout)[0]
     )
     return ProposalProblem(
         "proposals-moved",
@@ -314,7 +314,7 @@ def _edited_parts(
 
 
 def _edited(text: str, name: str, without: str) -> str:
-    changed = messages.edit_text(f"{text}\n", "--edit", without).strip()
+    changed = terminal.edit_text(f"{text}\n", "--edit", without).strip()
     if not changed:
         raise UsageProblem(
             f"{name} is empty: nothing was changed",

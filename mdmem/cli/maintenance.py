@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated
 from mdmem import memory, secrets
 from mdmem.cli.commands import Answer, open_memory, progress, read_argument
 from mdmem.cli.fast_parser import Call
-from mdmem.cli.messages import count, in_flags, shown
+from mdmem.cli.terminal import count, in_flags, shown
 from mdmem.folder import installed
 from mdmem.model.errors import UsageProblem, number_of
 from mdmem.model.pipelines import Sync

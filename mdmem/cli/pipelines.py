@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from mdmem.cli.commands import Answer, open_memory, use_colour
 from mdmem.cli.fast_parser import Call
-from mdmem.cli.messages import in_flags
+from mdmem.cli.terminal import in_flags
 from mdmem.model.errors import UsageProblem
 from mdmem.model.pipelines import FACTS, PASSING, Digest, Dream, Schedule
 from mdmem.model.sessions import ShowSessions

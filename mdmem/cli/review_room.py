@@ -16,9 +16,9 @@ from functools import partial
 from itertools import groupby
 from typing import TypeAlias
 
-from mdmem.cli import messages
+from mdmem.cli import terminal
 from mdmem.cli.commands import Answer
-from mdmem.cli.messages import in_flags
+from mdmem.cli.terminal import in_flags
 from mdmem.memory import Memory
 from mdmem.model import FilePath, SectionPath
 from mdmem.model.errors import MdmemError, number_of, outcome_of, shell_word
@@ -107,10 +107,10 @@ def _rows(items: Sequence[ListedItem], now: datetime, columns: int, digits: int)
     lead = max(2, digits) + 2
     texts = [(item, _value_texts(item)) for item in items]
     fitting = [
-        messages.width(text)
+        terminal.width(text)
         for _, values in texts
         for text in values
-        if lead + messages.width(text) + len(_GAP) + _LEAST_ABOUT <= columns and "\n" not in text
+        if lead + terminal.width(text) + len(_GAP) + _LEAST_ABOUT <= columns and "\n" not in text
     ]
     column = max(fitting, default=0) if columns >= _NARROW else 0
     for item, values in texts:
@@ -130,7 +130,7 @@ def _value_texts(item: ListedItem) -> list[str]:
             continue
         before, new = _update(view)
         texts.append(
-            f"{' ' * messages.width(before)} -> {new}" if before == head else f"{before} -> {new}"
+            f"{' ' * terminal.width(before)} -> {new}" if before == head else f"{before} -> {new}"
         )
         head = before
     return texts
@@ -165,16 +165,16 @@ def _value_rows(
     first, *rest = text.split("\n")
     about, reason, remark = _about(value, now)
     standing = _standing(value)
-    start = max(column, messages.width(first)) + len(_GAP)
-    room = columns - start - messages.width(about) - messages.width(remark)
+    start = max(column, terminal.width(first)) + len(_GAP)
+    room = columns - start - terminal.width(about) - terminal.width(remark)
     least = len(_GAP) + _LEAST_REASON if reason else 0
     if columns >= _NARROW and not rest and room >= least:
-        pad = " " * (start - messages.width(first))
+        pad = " " * (start - terminal.width(first))
         rows = [f"{first}{pad}{about}{_reason(reason, room)}{remark}"]
     else:
-        room = columns - len(_INDENT) - messages.width(about)
-        is_short = room - messages.width(remark) >= least
-        reason = _reason(reason, room - messages.width(remark) if is_short else room)
+        room = columns - len(_INDENT) - terminal.width(about)
+        is_short = room - terminal.width(remark) >= least
+        reason = _reason(reason, room - terminal.width(remark) if is_short else room)
         last = f"{_INDENT}{about}{reason}"
         rows = [
             _hung(first, columns),
@@ -182,7 +182,7 @@ def _value_rows(
             *([f"{last}{remark}"] if is_short else [last, f"{_INDENT}{remark.strip()}"]),
         ]
     for row in [*rows, *([f"{_INDENT}now: {standing}"] if standing else [])]:
-        yield from messages.fitted_to(row.rstrip(), columns).split("\n")
+        yield from terminal.fitted_to(row.rstrip(), columns).split("\n")
 
 
 def _standing(value: Sequence[ListedPart]) -> str:
@@ -193,7 +193,7 @@ def _standing(value: Sequence[ListedPart]) -> str:
 def _hung(row: str, columns: int) -> str:
     """A row that begins with spaces up to an arrow, moved to the left if it is too wide."""
     bare = row.lstrip(" ")
-    is_rival = bare.startswith("-> ") and messages.width(row) > columns
+    is_rival = bare.startswith("-> ") and terminal.width(row) > columns
     return f"{_INDENT}{bare}" if is_rival else row
 
 
@@ -213,8 +213,8 @@ def _reason(reason: str, room: int) -> str:
     room -= len(_GAP) + 2
     if not reason or room <= 0:
         return ""
-    if messages.width(reason) > room:
-        while reason and messages.width(reason) > room - 1:
+    if terminal.width(reason) > room:
+        while reason and terminal.width(reason) > room - 1:
             reason = reason[:-1]
         reason = f"{reason.rstrip()}…"
     return f'{_GAP}"{reason}"'
@@ -387,7 +387,7 @@ class _Room:
         while key != _QUIT and (left := self._left()):
             card = self._cards[left[0]]
             text = f"({left[0] + 1}/{len(self._cards)}) {card.text}"
-            _write(f"\n{messages.fitted_to(text, self._columns)}\n")
+            _write(f"\n{terminal.fitted_to(text, self._columns)}\n")
             while not self._decide(left, card, key := self._ask(card.question, *card.all_keys)):
                 pass
 
@@ -397,7 +397,7 @@ class _Room:
 
     def _ask(self, question: str, *keys: str) -> str:
         room = self._columns - len(" y")
-        key = _read_key(messages.fitted_to(f"{question} [{','.join(keys)}]", room))
+        key = _read_key(terminal.fitted_to(f"{question} [{','.join(keys)}]", room))
         _write(f"{key}\n")
         return key
 
@@ -421,14 +421,14 @@ class _Room:
             case _ if key in card.keys:
                 decided = {left[0]: card.keys[key]}
             case _:
-                _write(f"{messages.fitted_to(card.help, self._columns)}\n")
+                _write(f"{terminal.fitted_to(card.help, self._columns)}\n")
                 return False
         self._decided += [decided] if decided else []
         return bool(decided)
 
     def _edited(self, number: int, item: ListedItem) -> dict[int, Outcome]:
         text = f"{item.values[0][0].view.new}\n"
-        outcome = outcome_of(lambda: messages.edit_text(text, "e", "choose y or n").strip())
+        outcome = outcome_of(lambda: terminal.edit_text(text, "e", "choose y or n").strip())
         if isinstance(outcome, MdmemError):
             _write(f"{outcome.message}\n")
             return {}
@@ -452,7 +452,7 @@ def is_open(memory: Memory) -> bool:
 
 
 def review(memory: Memory, numbered: NumberedList, advice: Sequence[Advice]) -> Answer:
-    columns, now = messages.size(sys.stdout)[0], memory.workspace.now()
+    columns, now = terminal.size(sys.stdout)[0], memory.workspace.now()
     room = _Room(
         [
             *(_item_card(e, item_text(e, now, columns)) for e in numbered.items),

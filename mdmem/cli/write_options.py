@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from mdmem.cli.commands import Answer
-from mdmem.cli.messages import in_flags
+from mdmem.cli.terminal import in_flags
 from mdmem.folder import trust
 from mdmem.model import FactId, Source
 from mdmem.model.writes import WriteOptions, WriteResult

@@ -6,10 +6,10 @@ import sys
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Annotated
 
-from mdmem.cli import messages
+from mdmem.cli import terminal
 from mdmem.cli.commands import Answer, missing, open_memory, read_argument
 from mdmem.cli.fast_parser import Call
-from mdmem.cli.messages import shown
+from mdmem.cli.terminal import shown
 from mdmem.cli.write_options import write_answer, write_options
 from mdmem.model import Source
 from mdmem.model.errors import UsageProblem
@@ -162,7 +162,7 @@ def _with_read_texts(change: EditSection) -> EditSection:
 
 def _in_editor(memory: Memory, section: Show, change: EditSection) -> EditSection:
     view = memory.show(section)
-    text = messages.edit_text(view.text.strip("\r\n") + "\n", "--editor", "--body -")
+    text = terminal.edit_text(view.text.strip("\r\n") + "\n", "--editor", "--body -")
     return replace(change, text=text, expect=change.expect or view.etag)
 
 

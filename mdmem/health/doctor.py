@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from mdmem import secrets
-from mdmem.health import contents, repository
+from mdmem.health import contents, surroundings
 from mdmem.health.inspection import Finding, Inspection, Level
 from mdmem.index.indexer import SearchIndex
 from mdmem.model.errors import MdmemError, as_failure
@@ -19,15 +19,15 @@ from mdmem.workspace import Workspace
 HISTORY_SECONDS = 30.0  # for the search of history for secrets
 
 _CHECKS: Mapping[str, Callable[[Inspection], Iterator[Finding]]] = {
-    "git": repository.check_git,
-    "settings": repository.check_settings,
-    "identity": repository.check_identity,
-    "repository": repository.check_repository,
-    "locks": repository.check_locks,
-    "fsck": repository.check_fsck,
-    "hooks": repository.check_hooks,
-    "merge-driver": repository.check_merge_driver,
-    "sync": repository.check_sync,
+    "git": surroundings.check_git,
+    "settings": surroundings.check_settings,
+    "identity": surroundings.check_identity,
+    "repository": surroundings.check_repository,
+    "locks": surroundings.check_locks,
+    "fsck": surroundings.check_fsck,
+    "hooks": surroundings.check_hooks,
+    "merge-driver": surroundings.check_merge_driver,
+    "sync": surroundings.check_sync,
     "state": contents.check_state,
     "record": contents.check_record,
     "temporary": contents.check_temporary,
@@ -36,10 +36,10 @@ _CHECKS: Mapping[str, Callable[[Inspection], Iterator[Finding]]] = {
     "files": contents.check_files,
     "secrets": contents.check_secrets,
     "history": contents.check_history,
-    "adoption": repository.check_adoption,
-    "projects": repository.check_projects,
-    "agents": repository.check_agents,
-    "server": repository.check_server,
+    "adoption": surroundings.check_adoption,
+    "projects": surroundings.check_projects,
+    "agents": surroundings.check_agents,
+    "server": surroundings.check_server,
     "events": contents.check_events,
 }
 

@@ -33,7 +33,7 @@ from mdmem.llm.requests import (
 from mdmem.model import FactId
 from mdmem.model.rules import LASTING_KINDS
 from mdmem.sessions import sentences
-from mdmem.sessions.sentences import annotate
+from mdmem.sessions.sentences import annotate_dates
 from mdmem.sessions.tags import strip_blocks
 from mdmem.startup import late
 from mdmem.startup.records import dataclass
@@ -112,7 +112,7 @@ class SaidLine(NamedTuple):
 
 class Ground:
     def __init__(self, lines: Iterable[SaidLine]) -> None:
-        self._text = "\n".join(annotate(line.text, line.day) for line in lines)
+        self._text = "\n".join(annotate_dates(line.text, line.day) for line in lines)
         self._folded = _normalized(self._text).casefold()
 
     def ungrounded(self, text: str) -> str:

@@ -18,7 +18,7 @@ from mdmem.model.proposals import (
     ProposedWrite,
 )
 from mdmem.model.writes import WriteOptions
-from mdmem.proposals import listings, origins
+from mdmem.proposals import branches, listings
 from mdmem.review import deciding, list_decisions, proposing
 from mdmem.startup.records import dataclass
 from mdmem.workspace import Say, Workspace
@@ -72,7 +72,7 @@ class Proposals:
         Raises ProposalProblem (`proposal-not-found`, `ambiguous`).
         """
         with self.record_event("proposals", None):
-            ref = origins.find_proposal(self.workspace, named)
+            ref = branches.find_proposal(self.workspace, named)
             (proposal,) = listings.read_proposals(self.workspace, [ref])
         return proposal.view
 

@@ -78,13 +78,13 @@ def union(one: Ranges, other: Ranges) -> Ranges:
     return tuple(joined)
 
 
-def as_text(ranges: Ranges) -> str | None:
+def ranges_as_text(ranges: Ranges) -> str | None:
     """The ranges as the trail stores them; None where there are none."""
     return " ".join(f"{first}-{last}" for first, last in ranges) or None
 
 
-def parse(text: str | None) -> Ranges:
-    """The ranges that `as_text` wrote."""
+def parse_ranges(text: str | None) -> Ranges:
+    """The ranges that `ranges_as_text` wrote."""
     pairs = (part.split("-") for part in text.split(" ")) if text else ()
     return tuple((int(first), int(last)) for first, last in pairs)
 

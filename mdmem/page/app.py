@@ -41,26 +41,26 @@ from mdmem.page.guard import (
     stored_keys,
 )
 from mdmem.page.pages import Frame, Links, Page, Reader, View, error_page, frame_of
-from mdmem.page.views import review, searching, section, timeline, today
+from mdmem.page.views import answers, front, review, section, timeline
 from mdmem.show.values import to_json
 from mdmem.startup.launch import INTERRUPTED, INTERRUPTIONS
 from mdmem.startup.records import dataclass
 from mdmem.workspace import Workspace
 
 ROUTES: Mapping[str, View] = {
-    "/": today.today,
+    "/": front.today,
     "/days": timeline.timeline,
     "/day/{day:path}": timeline.day,
-    "/files": today.files,
-    "/f/{path:path}": today.file,
+    "/files": front.files,
+    "/f/{path:path}": front.file,
     "/s/{path:path}": section.section,
     "/fact/{id:path}": section.fact,
-    "/search": searching.search,
+    "/search": answers.search,
     "/review": review.review,
     "/review/{proposal:path}": review.proposal,
-    "/context": searching.context,
+    "/context": answers.context,
     "/trends": timeline.trends,
-    "/health": today.health,
+    "/health": front.health,
     "/commit/{commit:path}": timeline.commit,
 }
 _JSON = "application/json"

@@ -20,8 +20,8 @@ from mdmem.model.history import ChangeList, ShowChanges
 from mdmem.model.searches import ConflictList
 from mdmem.page import rendering
 from mdmem.page.pages import START, ExportLinks, Frame, Reader, View, error_page, frame_of
-from mdmem.page.views import section, timeline, today
-from mdmem.page.views import today as file_views
+from mdmem.page.views import front, section, timeline
+from mdmem.page.views import front as file_views
 from mdmem.repo import Repository, commit_seconds
 from mdmem.repo.discovery import create_snapshot
 from mdmem.startup import late
@@ -32,7 +32,7 @@ _STYLES = "page.css"
 _MARKER = ".mdmem-export"
 """The file with the names of all others; an export may replace a folder that has it."""
 _VIEWS: Mapping[str, View] = {
-    "today": today.today,
+    "today": front.today,
     "days": timeline.timeline,
     "day": timeline.day,
     "files": file_views.files,

@@ -304,7 +304,7 @@ def _missing(store: Store) -> Callable[[int], Ranges]:
     @cache
     def of(number: int) -> Ranges:
         ((text,),) = store.rows("SELECT missing FROM commits WHERE number = ?", number) or [(None,)]
-        return trail.parse(text)
+        return trail.parse_ranges(text)
 
     return of
 

@@ -32,8 +32,8 @@ from mdmem.model.proposals import (
 )
 from mdmem.model.reads import UnreadableProposal
 from mdmem.past import fresh_trail
-from mdmem.proposals import origins
-from mdmem.proposals.origins import (
+from mdmem.proposals import branches
+from mdmem.proposals.branches import (
     DecidedPart,
     ProposalRef,
     ProposedBranch,
@@ -112,7 +112,7 @@ class _ReadBranch:
 
 def read_open(workspace: Workspace) -> tuple[list[Proposal], tuple[UnreadableProposal, ...]]:
     """The open proposals, oldest first, and those whose branches git cannot read."""
-    refs = list(origins.open_proposals(workspace).values())
+    refs = list(branches.open_proposals(workspace).values())
     if not refs:
         return [], ()
     head = workspace.repository.head()
@@ -155,14 +155,14 @@ def _judged(
 ) -> list[Proposal]:
     if not read:
         return []
-    decided = origins.decisions(workspace.repository, head)
+    decided = branches.decisions(workspace.repository, head)
     with fresh_trail(workspace) as trail:
         memory = StandingMemory(workspace, trail)
         proposals = [
             _proposal(
                 workspace,
                 each,
-                origins.decisions_on(decided, each.branch.ref.id, each.branch.ref.name),
+                branches.decisions_on(decided, each.branch.ref.id, each.branch.ref.name),
                 memory,
             )
             for each in read

@@ -30,7 +30,7 @@ from mdmem.model.proposals import (
 from mdmem.model.trail import Occurrence
 from mdmem.past.notes import parse_message
 from mdmem.proposals import pieces, taking
-from mdmem.proposals.origins import DecidedPart, ProposedNote, ProposedNotes, part_origin
+from mdmem.proposals.branches import DecidedPart, ProposedNote, ProposedNotes, part_origin
 from mdmem.proposals.pieces import EMPTY, FactPiece, FileFacts, FileSource, ItemPlace, SectionPiece
 from mdmem.proposals.taking import Freshness, Judgement
 from mdmem.startup.records import dataclass, replace

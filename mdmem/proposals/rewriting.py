@@ -13,7 +13,7 @@ from mdmem.model import CommitId, FactId, FileKind, FilePath, Op, Provenance, Se
 from mdmem.model.errors import SectionProblem
 from mdmem.model.proposals import PartOp, PartState
 from mdmem.past.messages import CommitNote, compose_message
-from mdmem.proposals import listings, origins, taking
+from mdmem.proposals import branches, listings, taking
 from mdmem.proposals.listings import Proposal
 from mdmem.proposals.parts import Part
 from mdmem.proposals.pieces import EMPTY, FactPiece, SectionPiece
@@ -70,7 +70,7 @@ def _commits(
             name = branch_commits.full_path(repository, path)
             file = StoredFile(modes.get(name, NEW_FILE_MODE), after.encode())
             commit = part.proposed.commit if part.proposed else proposal.branch.commits[-1]
-            message = origins.with_id(_message(part, before, after), proposal.ref.id)
+            message = branches.with_id(_message(part, before, after), proposal.ref.id)
             commits.append(
                 NewCommit(
                     message=message.encode("utf-8", "replace"),
@@ -169,7 +169,7 @@ def seen_by(workspace: Workspace, actor: str | None) -> Workspace:
     This is the one place that decides; each door reads by it.
     """
     repository = workspace.repository
-    if not workspace.proposes(actor) or origins.own_ref(workspace, actor) is None:
+    if not workspace.proposes(actor) or branches.own_ref(workspace, actor) is None:
         return workspace
     head = repository.head()
     own = OwnFiles(workspace, head, actor, on_disk=True) if head else None
@@ -250,5 +250,5 @@ class OwnFiles(CommitFiles):
 
 
 def _read_own(workspace: Workspace, actor: str | None) -> Proposal | None:
-    ref = origins.own_ref(workspace, actor)
+    ref = branches.own_ref(workspace, actor)
     return listings.read_proposals(workspace, [ref])[0] if ref else None

@@ -23,7 +23,7 @@ from mdmem.model.errors import FactProblem, RepositoryProblem, number_of, shell_
 from mdmem.model.trail import Entry
 from mdmem.model.writes import Purge, PurgePlan, PurgeResult
 from mdmem.past import fresh_trail
-from mdmem.proposals import origins
+from mdmem.proposals import branches
 from mdmem.purge import history_rewrite, ref_rewrite
 from mdmem.purge.history_rewrite import LinkedWorktree, Objects, RewriteRules, RewrittenHistory, git
 from mdmem.purge.target import PurgeTarget, purge_rules, purge_target, purged_message, purged_text
@@ -463,7 +463,7 @@ def _move_refs(
         )
     )
     objects.flush()
-    ref_rewrite.move_refs(repository, rewrite, tips | origins.made_again(workspace, tips))
+    ref_rewrite.move_refs(repository, rewrite, tips | branches.made_again(workspace, tips))
     return repository.head()
 
 

@@ -220,7 +220,7 @@ def _readings(question: str, today: date) -> Iterator[PastQuestion]:
         if match := pattern.search(question):
             words = next(group for group in match.groups() if group)
             yield PastQuestion(asked=asked, cue="", words=words)
-    yield from _dated(sentences.annotate(question, today))
+    yield from _dated(sentences.annotate_dates(question, today))
     if match := _FIRST.search(question):
         yield PastQuestion(
             asked=Asked.FIRST, cue=match[0], words=question if _ASKS_DAY.match(question) else ""

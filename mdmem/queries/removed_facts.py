@@ -18,7 +18,7 @@ from mdmem.model.errors import PathProblem
 from mdmem.model.trail import Fate, MarkKind, TrailCommit
 from mdmem.past import fresh_trail
 from mdmem.past.notes import PurgedWords, holds_purged, parse_message, purged_words
-from mdmem.proposals import origins
+from mdmem.proposals import branches
 from mdmem.startup.records import dataclass
 from mdmem.text.document import parse_bytes
 from mdmem.workspace import Say, Workspace
@@ -110,7 +110,7 @@ def _retracted(workspace: Workspace, trail: Trail) -> list[TakenOut]:
 
 
 def _rejected(workspace: Workspace, newest: TrailCommit | None) -> list[TakenOut]:
-    parts = origins.rejected_parts(workspace.repository, newest.commit if newest else None)
+    parts = branches.rejected_parts(workspace.repository, newest.commit if newest else None)
     return [
         TakenOut(FactId(part.name), part.text or "", part.time)
         for part in parts

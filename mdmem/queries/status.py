@@ -27,7 +27,7 @@ from mdmem.model.reads import (
 from mdmem.past import trail_update
 from mdmem.past.notes import holds_purged, parse_purged
 from mdmem.past.table import Trail
-from mdmem.proposals import origins
+from mdmem.proposals import branches
 from mdmem.queries import folders
 from mdmem.repo import Repository, branch_commits, commit_seconds
 from mdmem.repo.branch_commits import CommitFiles
@@ -186,7 +186,7 @@ def status(workspace: Workspace) -> WorkspaceStatus:
         indexed_commit=index.seen.commit,
         current=is_fresh,
         hooks=hook_files.hook_states(repository.known_hooks_dir or repository.hooks_dir),
-        waiting=origins.waiting(workspace),
+        waiting=branches.waiting(workspace),
         adopted=adoption.is_adopted(repository, workspace.environment),
         branches=with_more,
         notes=(*notes, *vector_notes, *_notes(workspace)),

@@ -32,7 +32,7 @@ def lock_named_in(error_text: str) -> Path | None:
     return Path(match[1]) if match else None
 
 
-def is_stale(lock: Path, folders: tuple[Path, ...]) -> bool:
+def is_stale_lock(lock: Path, folders: tuple[Path, ...]) -> bool:
     try:
         status = lock.stat()
         if (
@@ -133,7 +133,7 @@ class Holder:
     seconds: float
 
 
-def holder(lock: Path) -> Holder | None:
+def lock_holder(lock: Path) -> Holder | None:
     """The oldest other process with a lock file open; None where the system knows none."""
     if not (_PROCESSES / "self" / "stat").exists():
         return None
@@ -448,7 +448,7 @@ def _run_with_retries(
         if (
             lock
             and _is_in_git_folder(repository, lock)
-            and is_stale(lock, (repository.root, repository.git_dir, repository.common_dir))
+            and is_stale_lock(lock, (repository.root, repository.git_dir, repository.common_dir))
         ):
             lock.unlink(missing_ok=True)
             continue

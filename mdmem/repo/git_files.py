@@ -30,7 +30,7 @@ _SYSTEM = {"/usr/bin": "/etc", "/bin": "/etc", "/usr/local/bin": "/usr/local/etc
 
 @dataclass(frozen=True, slots=True)
 class GitSettings:
-    """Settings by section and name, as of `key_of`; the last wins. None: only git can tell."""
+    """Settings by section and name, as of `setting_key`; the last wins. None: only git can tell."""
 
     values: Mapping[tuple[bytes, bytes], bytes | None]
 
@@ -65,7 +65,7 @@ class GitSettings:
         return (section, name) in self.values
 
 
-def key_of(name: str) -> tuple[bytes, bytes]:
+def setting_key(name: str) -> tuple[bytes, bytes]:
     """Section (`remote "origin"`) and name of a setting, in small letters outside of quotes."""
     section, _, last = name.rpartition(".")
     word, dot, subsection = section.partition(".")
@@ -157,7 +157,7 @@ def _settings_files() -> list[str] | None:
 def parse_settings(text: bytes) -> list[tuple[bytes, bytes, bytes]] | None:
     """Section (`core`, `remote "origin"`), name and value of each setting; None for unusual lines.
 
-    Both are as of `key_of`. Values still have their quotes and comments.
+    Both are as of `setting_key`. Values still have their quotes and comments.
     """
     settings, section = [], b""
     for line in (line.strip(b" \t\r") for line in text.split(b"\n")):

@@ -150,7 +150,7 @@ class Repository:
 
     def setting(self, name: str) -> str | None:
         """The value of one of git's settings; None where it is not set."""
-        settings, key = self._settings(), git_files.key_of(name)
+        settings, key = self._settings(), git_files.setting_key(name)
         value = settings.values.get(key, b"") if settings else None
         if settings is None or value is None:
             return setting(self.folder, name)

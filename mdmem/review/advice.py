@@ -22,7 +22,7 @@ from mdmem.model.writes import Action, Change, EditSection, Forget, WriteOptions
 from mdmem.past import fresh_trail, trail_update
 from mdmem.past.entry_states import match_entries
 from mdmem.past.table import Trail
-from mdmem.proposals import origins
+from mdmem.proposals import branches
 from mdmem.queries.conflicts import conflicts
 from mdmem.startup.records import dataclass, replace
 from mdmem.text.document import (
@@ -544,7 +544,7 @@ _KINDS = (FileKind.EVERGREEN, FileKind.PROFILE)
 
 def review(workspace: Workspace, say: Say) -> ReviewResult:
     """Advise on tidying the curated files; nothing is changed."""
-    return ReviewResult(gather_advice(workspace, say), waiting=origins.waiting(workspace))
+    return ReviewResult(gather_advice(workspace, say), waiting=branches.waiting(workspace))
 
 
 def gather_advice(workspace: Workspace, say: Say) -> tuple[Advice, ...]:
@@ -571,7 +571,7 @@ def apply_safe_advice(
             break  # advice that stays after it was carried out would come back for ever
         done.append((chosen, apply(replace(chosen.change, options=options))))
         remaining = gather_advice(workspace, say)
-    return ReviewResult(remaining, tuple(done), origins.waiting(workspace))
+    return ReviewResult(remaining, tuple(done), branches.waiting(workspace))
 
 
 # The files.

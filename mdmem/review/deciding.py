@@ -29,7 +29,7 @@ from mdmem.model.errors import MdmemError, ProposalProblem, field, shell_word, v
 from mdmem.model.proposals import Decide, PartName, PartOp, PartState, PartView, Selection
 from mdmem.model.writes import WriteOptions, WriteResult, is_night
 from mdmem.past.messages import CommitNote
-from mdmem.proposals import listings, origins, rewriting, taking
+from mdmem.proposals import branches, listings, rewriting, taking
 from mdmem.proposals.listings import OpenPart, Proposal
 from mdmem.proposals.parts import Part
 from mdmem.proposals.pieces import EMPTY, FactPiece, FileFacts, FileSource, SectionPiece
@@ -254,7 +254,7 @@ def part_edit(taking: PartTaking, vouch: bool, options: WriteOptions) -> AcceptE
 def _find(workspace: Workspace, named: str) -> Proposal:
     if is_night(named):
         return _of_night(workspace, named)
-    ref = origins.find_proposal(workspace, named)
+    ref = branches.find_proposal(workspace, named)
     (proposal,) = listings.read_proposals(workspace, [ref])
     return proposal
 
@@ -466,14 +466,14 @@ def settle(workspace: Workspace, proposals: Sequence[Proposal]) -> tuple[str, ..
         if not branch_commits.checked_out_in(repository, each.ref.name)
     ]
     settled = listings.read_proposals(workspace, refs) if refs else []
-    origins.drop_old(workspace)
+    branches.drop_old(workspace)
     return tuple(after.ref.id for after in settled if _settle(workspace, after))
 
 
 def _settle(workspace: Workspace, after: Proposal) -> bool:
     ref = after.ref
     if is_decided(workspace, after):
-        return origins.close(workspace, ref, _closing_commit(workspace, ref.id, ref.tip))
+        return branches.close(workspace, ref, _closing_commit(workspace, ref.id, ref.tip))
     if after.problems or not after.view.waits:
         return False
     gone = [
@@ -502,8 +502,8 @@ def withdraw_parts(workspace: Workspace, proposal: Proposal, parts: Sequence[Par
     kept = [part for part in proposal.parts if part.name not in names]
     tip = rewriting.rebuild(workspace, proposal, kept, proposal.view.base)
     if tip is None:
-        return origins.close(workspace, before, _closing_commit(workspace, before.id, before.tip))
-    origins.move(workspace, before, replace(before, tip=tip))
+        return branches.close(workspace, before, _closing_commit(workspace, before.id, before.tip))
+    branches.move(workspace, before, replace(before, tip=tip))
     return False
 
 

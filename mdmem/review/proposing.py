@@ -58,9 +58,9 @@ from mdmem.model.writes import (
 from mdmem.past import fresh_trail
 from mdmem.past.messages import CommitNote, compose_message
 from mdmem.past.table import Trail
-from mdmem.proposals import listings, origins, pieces, rewriting
+from mdmem.proposals import branches, listings, pieces, rewriting
+from mdmem.proposals.branches import DecidedPart, ProposalRef
 from mdmem.proposals.listings import Proposal
-from mdmem.proposals.origins import DecidedPart, ProposalRef
 from mdmem.proposals.parts import Part
 from mdmem.proposals.pieces import EMPTY, FileFacts, fact_pieces, section_pieces
 from mdmem.proposals.rewriting import OwnFiles
@@ -158,7 +158,7 @@ def propose(workspace: Workspace, request: Propose, say: Say) -> ProposedWrite:
             plan, repeats = _plan(workspace, edit, own)
             if repeats or not (plan.changes or plan.marks):
                 unchanged = replace(write_result(plan, None), changed=False)
-                name = origins.own_branch(actor)[0] if repeats else None
+                name = branches.own_branch(actor)[0] if repeats else None
                 return ProposedWrite(unchanged, name, repeats)
             if not request.again and not _is_users_own(workspace, options):
                 _refuse_rejected(workspace, plan)
@@ -166,12 +166,12 @@ def propose(workspace: Workspace, request: Propose, say: Say) -> ProposedWrite:
                 result = write_result(plan, None, diff=plan_diff(plan))
                 return ProposedWrite(result, own.proposal.ref.id if own.proposal else None)
             if own.proposal is None:
-                origins.require_few(origins.open_proposals(workspace))
+                branches.require_few(branches.open_proposals(workspace))
             else:
-                origins.require_movable(workspace.repository, own.proposal.ref)
+                branches.require_movable(workspace.repository, own.proposal.ref)
                 _require_room(own, plan)
             ref = _extend(workspace, own, plan, edit, actor)
-            if origins.move(workspace, own.proposal.ref if own.proposal else None, ref):
+            if branches.move(workspace, own.proposal.ref if own.proposal else None, ref):
                 taken_back = _takes_back_all(workspace, own, plan, actor)
                 result = replace(write_result(plan, ref.tip), taken_back=taken_back)
                 return ProposedWrite(result, ref.id)
@@ -242,7 +242,7 @@ def _extend(
     workspace: Workspace, own: OwnFiles, plan: Plan, edit: FileEdit, actor: str | None
 ) -> ProposalRef:
     repository = workspace.repository
-    proposal, name = origins.own_branch(actor)
+    proposal, name = branches.own_branch(actor)
     edited = [each for each in plan.files if each.changes]
     replaced = [
         part for each in edited for part in own.replaced(each.path, each.before, each.after)
@@ -258,7 +258,7 @@ def _extend(
         for path, data in files.items()
     }
     names = {*plan.added, *plan.removed, *_statements(plan), *_section_names(plan, files)}
-    decided = origins.decisions_on(origins.decisions(repository, own.commit), proposal, name)
+    decided = branches.decisions_on(branches.decisions(repository, own.commit), proposal, name)
     again = tuple(dict.fromkeys(decided[each].commit for each in names if each in decided))
     own_names = {part.name for part in taken_back}
     retracts = tuple(fact for fact in plan.retracts if fact not in own_names)
@@ -266,10 +266,10 @@ def _extend(
         replace(change_note(workspace, plan, edit), again=again, retracts=retracts),
         *((each.old.text if each.old else "", each.edit.text) for each in plan.files),
     )
-    commit = _own_commit(workspace, proposal, origins.with_id(message, proposal), changed, tip)
+    commit = _own_commit(workspace, proposal, branches.with_id(message, proposal), changed, tip)
     if own.proposal is not None:
         return replace(own.proposal.ref, tip=commit)
-    return ProposalRef(id=proposal, actor=origins.safe_actor(actor), name=name, tip=commit)
+    return ProposalRef(id=proposal, actor=branches.safe_actor(actor), name=name, tip=commit)
 
 
 def _is_taken_back(part: Part, plan: Plan) -> bool:
@@ -349,7 +349,7 @@ def _refuse_rejected(workspace: Workspace, plan: Plan) -> None:
 
 
 def _refuse_parts(workspace: Workspace, texts: dict[FactId, str], gone: frozenset[FactId]) -> None:
-    rejected = origins.rejected_parts(workspace.repository, workspace.repository.head())
+    rejected = branches.rejected_parts(workspace.repository, workspace.repository.head())
     if not rejected:
         return
     with fresh_trail(workspace) as trail:
@@ -370,7 +370,7 @@ def _same(part: DecidedPart, texts: dict[FactId, str], gone: frozenset[FactId]) 
     if part.is_removal:
         return next((fact for fact in gone if fact == part.name), None)
     return next(
-        (fact for fact, text in texts.items() if origins.says_the_same(part, fact, text)), None
+        (fact for fact, text in texts.items() if branches.says_the_same(part, fact, text)), None
     )
 
 
@@ -439,17 +439,17 @@ def propose_branch(workspace: Workspace, request: ProposeBranch, say: Say) -> Pr
         )
         message = compose_message(with_provenance(workspace, note, options))
         content = f"{request.branch}\0{options.actor}\0{request.reason}"
-        decided = origins.decisions(repository, repository.head())
-        name, branch = origins.new_branch(workspace, actor, content, decided)
+        decided = branches.decisions(repository, repository.head())
+        name, branch = branches.new_branch(workspace, actor, content, decided)
         ref = ProposalRef(
             id=name,
-            actor=origins.safe_actor(actor),
+            actor=branches.safe_actor(actor),
             name=branch,
             tip=_own_commit(workspace, name, message, {}, tip),
         )
-        if not origins.move(workspace, None, ref):
+        if not branches.move(workspace, None, ref):
             raise _moved_again()
-        ref = origins.open_proposals(workspace).get(name, ref)
+        ref = branches.open_proposals(workspace).get(name, ref)
         (made,) = listings.read_proposals(workspace, [ref])
         return made
 

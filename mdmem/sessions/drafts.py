@@ -31,7 +31,7 @@ from mdmem.sessions.sentences import (
     PERMISSIVE,
     REDACTED,
     Sentence,
-    annotate,
+    annotate_dates,
     ends_as_question,
     has_part,
     is_command,
@@ -422,7 +422,7 @@ def _joined(statements: Iterable[Sentence]) -> str:
 
 
 def _dated(text: str, message: Message, rules: DraftRules) -> str:
-    return annotate(text, _time(message).astimezone(rules.zone).date())
+    return annotate_dates(text, _time(message).astimezone(rules.zone).date())
 
 
 def _time(message: Message) -> datetime:

@@ -80,7 +80,7 @@ _PAST, _FUTURE = late.pattern(rf"(?i){en.PAST}"), late.pattern(rf"(?i){en.FUTURE
 _TO_COME, _REPEATED = late.pattern(rf"(?i){en.TO_COME}"), late.pattern(rf"(?i){en.REPEATED}")
 
 
-def annotate(text: str, day: date) -> str:
+def annotate_dates(text: str, day: date) -> str:
     lowered = text.lower()
     if not any(hint in lowered for hint in _HINTS):
         may_hold_other = "in " in lowered or "day" in lowered
@@ -106,7 +106,7 @@ def with_dates(text: str, day: date) -> str:
             return f"{first} to {last}"
         return f"{'on' if len(first) > len('2026-01') else 'in'} {first}"
 
-    return _DATED.sub(write, annotate(text, day))
+    return _DATED.sub(write, annotate_dates(text, day))
 
 
 def _is_span(match: Match[str], text: str) -> bool:

@@ -26,9 +26,9 @@ from mdmem.model.errors import (
 )
 from mdmem.model.pipelines import SetAside
 from mdmem.model.proposals import MOST_PARTS, MOST_PROPOSALS, PartName
-from mdmem.proposals import listings, origins, rewriting
+from mdmem.proposals import branches, listings, rewriting
+from mdmem.proposals.branches import ProposalRef
 from mdmem.proposals.listings import Proposal
-from mdmem.proposals.origins import ProposalRef
 from mdmem.purge.purging import PURGE_TRAILER
 from mdmem.repo import Repository, branch_commits
 from mdmem.repo.discovery import find_removal
@@ -374,7 +374,7 @@ def exchange(
     """
     there = remote.proposals()
     devices = {f"refs/heads/{DEVICES}{name}": tip for name, tip in remote.devices().items()}
-    if not (there or devices or origins.open_proposals(workspace)):
+    if not (there or devices or branches.open_proposals(workspace)):
         return {}
     work = _Exchange(workspace, head, seen, there, say)
     for name in sorted({*work.local, *work.there}):
@@ -422,13 +422,13 @@ class _Exchange:
         self._workspace, self._head, self._seen, self._say = workspace, head, seen, say
         self._repository = workspace.repository
         self._words = purged_words(self._repository, head)
-        refs = (origins.parse_ref(name, tip) for name, tip in there.items())
+        refs = (branches.parse_ref(name, tip) for name, tip in there.items())
         self.wanted: dict[str, CommitId | None] = {}
         self.is_late = False
         self.there = {ref.name: self._without_purged(ref) for ref in refs if ref}
         self.local = {
             ref.name: self._without_purged(ref, is_here=True)
-            for ref in origins.open_proposals(self._workspace).values()
+            for ref in branches.open_proposals(self._workspace).values()
         }
         self._decided: list[Proposal] = []
         self._read = self._read_all()
@@ -444,7 +444,7 @@ class _Exchange:
             return ref
         tip = make_again(self._workspace, self._head, ref.tip, self._head, self._say)
         after = replace(ref, tip=tip)
-        if is_here and not origins.move(self._workspace, ref, after):
+        if is_here and not branches.move(self._workspace, ref, after):
             self.is_late = True
         return after
 
@@ -457,7 +457,7 @@ class _Exchange:
             if (seen := self._seen.get(ref.name)) and self._repository.has(seen)
         ]
         distinct = list({(ref.name, ref.tip): ref for ref in reversed(refs)}.values())
-        read, _ = origins.read_each(
+        read, _ = branches.read_each(
             distinct, lambda some: listings.read_proposals(self._workspace, some)
         )
         return {(each.ref.name, each.ref.tip): each for each in read}
@@ -536,7 +536,7 @@ class _Exchange:
             self._say(f"proposal {theirs.ref.id} is not synced: {MOST_PROPOSALS} are open here")
         elif self._may_move(theirs) and (ours is None or self._is_movable(ours)):
             before, after = ours.ref if ours else None, theirs.ref
-            if origins.adopt(self._workspace, before, after):
+            if branches.adopt(self._workspace, before, after):
                 self.local[after.name] = after
                 self.wanted[after.name] = after.tip
             elif self._repository.commit_named(after.name) != (before.tip if before else None):
@@ -576,7 +576,7 @@ class _Exchange:
                 self._say(f"proposal {ref.id} is not synced: {problem.message}")
                 return
             merged = replace(ref, tip=tip)
-            move = origins.move if is_ours else origins.adopt
+            move = branches.move if is_ours else branches.adopt
             if move(self._workspace, ref, merged):
                 self._send(replace(ours, branch=replace(ours.branch, ref=merged)))
             else:

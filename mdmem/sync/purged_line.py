@@ -10,7 +10,7 @@ from mdmem.folder.layout import is_markdown
 from mdmem.folder.machine import machine_name
 from mdmem.model import CommitId
 from mdmem.past.notes import PurgedWords, holds_purged, parse_purged
-from mdmem.proposals import origins
+from mdmem.proposals import branches
 from mdmem.purge import history_rewrite, ref_rewrite
 from mdmem.purge.history_rewrite import KEPT_STASH
 from mdmem.purge.purging import PURGE_TRAILER, empty_state
@@ -155,7 +155,7 @@ def own_refs_again(workspace: Workspace, onto: CommitId, since: CommitId, say: S
             made[tip] = None if new == onto else new
         moves.append((name, made[tip], tip))
     moved = {name: new for name, new, _ in moves if new}
-    moves += [(name, new, "") for name, new in origins.made_again(workspace, moved).items()]
+    moves += [(name, new, "") for name, new in branches.made_again(workspace, moved).items()]
     branch_commits.move_refs(repository, moves)
 
 

@@ -158,7 +158,7 @@ _MOST_READ = 50
 _HINT = "Write it in the section of the fact you mean."
 
 
-def edit_text(
+def edit_and_supersede(
     workspace: Workspace, edit: FileEdit, path: FilePath, document: Document | None
 ) -> EditedText:
     """The item that `supersedes` names is removed from a file that is edited in place."""

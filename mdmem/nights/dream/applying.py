@@ -20,7 +20,7 @@ from mdmem.model.writes import Forget, PipelineNote, Remember, WriteOptions, Wri
 from mdmem.nights.dream.cases import Suggestion
 from mdmem.nights.dream.wording import DECISION
 from mdmem.past.messages import CommitNote, compose_joined
-from mdmem.proposals import listings, origins
+from mdmem.proposals import branches, listings
 from mdmem.proposals.parts import Part
 from mdmem.repo.branch_commits import CommitFiles
 from mdmem.review import deciding
@@ -73,7 +73,7 @@ def surplus_of(changes: Sequence[Suggestion]) -> list[Suggestion]:
 
 def drop_surplus(workspace: Workspace) -> int:
     """Withdraw the weakest and oldest parts above the maximum; return their number."""
-    ref = origins.own_ref(workspace, ACTOR)
+    ref = branches.own_ref(workspace, ACTOR)
     if ref is None:
         return 0
     (proposal,) = listings.read_proposals(workspace, [ref])

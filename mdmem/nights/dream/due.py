@@ -10,7 +10,7 @@ from mdmem.folder import files
 from mdmem.model import CommitId
 from mdmem.model.writes import is_night
 from mdmem.past import notes
-from mdmem.proposals import origins
+from mdmem.proposals import branches
 from mdmem.repo import commit_seconds
 from mdmem.startup.records import asdict, dataclass
 from mdmem.workspace import Workspace
@@ -89,7 +89,7 @@ def _committed(workspace: Workspace) -> SeenNight | None:
     if head is None:
         return None
     proposed = [
-        ref.tip for ref in origins.open_proposals(workspace).values() if ref.actor == "dream"
+        ref.tip for ref in branches.open_proposals(workspace).values() if ref.actor == "dream"
     ]
     command = (
         "log",

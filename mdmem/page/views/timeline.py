@@ -38,7 +38,7 @@ from mdmem.page.pages import (
     error_page,
     kept,
 )
-from mdmem.page.views.today import BARS, MOST_COUNTED, changes_of_both, changes_of_day
+from mdmem.page.views.front import BARS, MOST_COUNTED, changes_of_both, changes_of_day
 from mdmem.show.figures import drift_sentence
 from mdmem.startup.records import dataclass, replace
 from mdmem.text.document import parse

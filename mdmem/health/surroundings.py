@@ -482,7 +482,7 @@ def check_locks(inspection: Inspection) -> Iterator[Finding]:
         yield Finding(check="locks", level=Level.OK, message="no stale git locks")
     for lock in sorted(inspection.workspace.state.glob("*lock")):
         if files.is_locked(lock):
-            holder = commits.holder(lock)
+            holder = commits.lock_holder(lock)
             who = f"process {holder.process}, for {_age(holder.seconds)}" if holder else "a process"
             yield Finding(
                 check="locks",
@@ -498,7 +498,7 @@ def _check_git_lock(
         age = _age(time.time() - lock.stat().st_mtime)
     except FileNotFoundError:  # released meanwhile
         return
-    if not commits.is_stale(lock, folders):
+    if not commits.is_stale_lock(lock, folders):
         yield Finding(
             check="locks",
             level=Level.WARNING,
@@ -522,7 +522,7 @@ def _check_git_lock(
 def _remove_lock(inspection: Inspection, lock: Path, folders: tuple[Path, ...]) -> bool:
     # returns False if it is no longer stale or another mdmem is running
     with inspection.locked():
-        stale = commits.is_stale(lock, folders)
+        stale = commits.is_stale_lock(lock, folders)
         if stale:
             lock.unlink()
         return stale

@@ -1,5 +1,5 @@
-"""Messages in the words of the command line, on standard error while a command is at work; and
-text on a terminal: lines broken between words, a pager, an editor.
+"""Text on a terminal (lines broken between words, a pager, an editor), and messages in the words of
+the command line, on standard error while a command is at work.
 """
 
 from __future__ import annotations
