@@ -449,17 +449,11 @@ def rebuild_index(
         if full:
             discard_trail(workspace)
             workspace.forget_history_boundary()
-        _wait_until_settled(workspace)
-        return _bring_up_to_date(workspace, full, progress)
-
-
-def _wait_until_settled(workspace: Workspace) -> None:
-    """Wait until a file that was just written counts as read once it is (`files.RACY_NS`)."""
-    stamps = workspace.memory_paths(stamp_text).values()
-    newest = max((int(moment) for stamp in stamps for moment in stamp.split()[:2]), default=0)
-    left = newest + files.RACY_NS - time.time_ns()
-    if 0 < left <= files.RACY_NS:  # a moment in the future passes by itself, or never
-        time.sleep((left + 1_000_000) / 1e9)
+        fresh = _bring_up_to_date(workspace, full, progress)
+        if fresh.index.seen.has_unsettled:  # saved just now: once more when it is settled
+            time.sleep(files.RACY_NS / 1e9)
+            fresh = _bring_up_to_date(workspace)
+        return fresh
 
 
 def _bring_up_to_date(

@@ -218,6 +218,11 @@ class Snapshot:
         return self.left_out_by not in ("", __version__)
 
     @property
+    def has_unsettled(self) -> bool:
+        """True if a file was saved while it was read, or a moment before."""
+        return any(row[0] == UNSETTLED for row in file_rows(self.files).values())
+
+    @property
     def skipped(self) -> dict[str, str]:
         rows = file_rows(self.files)
         return {path: reason for path, (_, _, _, reason) in rows.items() if reason}
