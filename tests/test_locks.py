@@ -341,7 +341,7 @@ class TestWrites:
             path.unlink()
             return True
 
-        monkeypatch.setattr(commits, "is_stale", removed)
+        monkeypatch.setattr(commits, "is_stale_lock", removed)
         assert at.apply(Log("met Bo")).commit
         assert not lock.exists()
 

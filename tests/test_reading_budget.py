@@ -47,10 +47,13 @@ def _fill_memory() -> None:
 
 
 @pytest.fixture
-def short(monkeypatch: pytest.MonkeyPatch, world: World) -> None:
+def short(monkeypatch: pytest.MonkeyPatch, world: World) -> Iterator[None]:
     monkeypatch.setattr(budget, "_SECONDS", 0.2)
-    monkeypatch.setattr(gc, "callbacks", [])  # what is raised in one (hypothesis has one) is lost
     budget._exceeded.__init__()
+    callbacks = gc.callbacks[:]
+    gc.callbacks.clear()  # what is raised in one is lost, and hypothesis has one
+    yield
+    gc.callbacks[:] = callbacks
 
 
 @pytest.fixture(params=["document", "entries"])
