@@ -265,6 +265,12 @@ def test_folders_that_are_made_are_named_outermost_first(tmp_path: Path):
     assert files.make_folders(tmp_path / "a" / "b") == ()
 
 
+def test_gits_own_folder_is_not_made_again(tmp_path: Path):
+    with pytest.raises(FileNotFoundError):
+        files.make_folders(tmp_path / "moved" / ".git" / "mdmem")
+    assert list(tmp_path.iterdir()) == []
+
+
 class TestTellingFilesApart:
     def test_a_fingerprint(self, tmp_path: Path):
         (tmp_path / "a.md").write_bytes(b"x" * 6_000_000)

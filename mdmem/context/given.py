@@ -101,7 +101,7 @@ def update_record(
 ) -> SessionRecord:
     """Change the record of a session, alone among all processes (OSError; `busy`)."""
     folder = state / GIVEN_NAME
-    folder.mkdir(files.PRIVATE_FOLDER, parents=True, exist_ok=True)
+    files.make_folders(folder, files.PRIVATE_FOLDER)
     with files.lock(state / _LOCK_NAME, _LOCK_SECONDS):
         record = change(read_record(state, session))
         path = _path(state, session)

@@ -206,9 +206,15 @@ def sync_all(folder: Path) -> None:
 
 
 def make_folders(folder: Path, mode: int = 0o777) -> tuple[Path, ...]:
-    """Create a folder and those above it, durably; return the created ones, outermost first."""
+    """Create a folder and those above it, durably; return the created ones, outermost first.
+
+    Git's own folder is never made: the repository has been moved or removed. Raises
+    FileNotFoundError for that.
+    """
     missing = []
     while not folder.exists():
+        if folder.name == ".git":
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(folder))
         missing.append(folder)
         folder = folder.parent
     created = tuple(reversed(missing))

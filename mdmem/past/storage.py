@@ -223,7 +223,7 @@ def discard(folder: Path) -> None:
 
 def _replace(path: Path, settings: str) -> sqlite3.Connection:
     try:
-        path.parent.mkdir(0o700, parents=True, exist_ok=True)
+        files.make_folders(path.parent, files.PRIVATE_FOLDER)
         discard(path.parent)
         path.touch(0o600)
     except OSError as problem:

@@ -86,7 +86,7 @@ class VectorStore:
     def __init__(self, folder: Path) -> None:
         """Open the store in a folder, which is made if it is missing; close it after use."""
         self.folder = folder
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        files.make_folders(folder, files.PRIVATE_FOLDER)
         self._table = sqlite3.connect(folder / TABLE_NAME, timeout=10, check_same_thread=False)
         try:
             self._table.execute("PRAGMA secure_delete = ON")
