@@ -15,7 +15,7 @@ from commandline import Shell
 from conftest import World
 from workspaces import Desk, desk
 
-from mdmem.editors.corrections import correction_likeness, ends_something
+from mdmem.editors.corrections import are_parallel, correction_likeness, ends_something
 from mdmem.editors.sameness import resemble
 from mdmem.memory import Memory
 from mdmem.model.errors import plain
@@ -135,6 +135,22 @@ def test_no_correction(standing: str, new: str):
 def test_what_says_that_something_ends(text: str):
     assert ends_something(text)
     assert not ends_something("uses Emacs for everything")
+
+
+@pytest.mark.parametrize(
+    ("standing", "new", "parallel"),
+    [
+        ("name the node10 host heron10", "we name the node11 host heron11", True),
+        ("backups of db1 go to Porto", "backups of db2 go to Lisbon", True),
+        ("backups of db1 go to Porto", "backups of db2 go to Lisbon now", False),
+        ("the staging server is at 10.1.2.3", "the build server is at 10.1.2.9", True),
+        ("the server is web1", "the server is web2", False),
+        ("the meeting is on Monday at 10", "the meeting is on Tuesday at 11", False),
+        ("Ana owns billing", "Tom owns billing", False),
+    ],
+)
+def test_statements_about_different_things(standing: str, new: str, parallel: bool):
+    assert are_parallel(standing, new) is parallel
 
 
 class TestAnswers:

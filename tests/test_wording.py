@@ -146,6 +146,7 @@ _IN_COMMANDS = {
     "_CONTEXT": "a constant",
     "_RUNS": "a constant",
     "near[0]": "the name of a page or command",
+    "days[0]": "a date",
 }
 """The placeholders in commands of messages that are no name, path or text of somebody's."""
 

@@ -237,6 +237,7 @@ TABLE: ParameterTable = {
     ),
     "dream": (
         ("days", ("--day",), list, None, False),
+        ("since", ("--since",), str, None, False),
         ("propose", ("--propose",), bool, False, False),
         ("apply", ("--apply",), bool, False, False),
         ("model", ("--model",), bool, False, False),

@@ -140,8 +140,12 @@ def dream(
         typer.Option(
             "--day",
             metavar="DAY",
-            help="A past day. [default: yesterday, and anything new since the last dream]",
+            help="A past day. [default: yesterday, and every day that no dream has read]",
         ),
+    ] = None,
+    since: Annotated[
+        str | None,
+        typer.Option("--since", metavar="DAY", help="Read all logs from this day on, too."),
     ] = None,
     propose: Annotated[
         bool, typer.Option("--propose", help="Change nothing; propose everything.")
@@ -167,7 +171,7 @@ def dream(
     applies = _chosen(apply, propose, "--apply", "--propose")
     asks_model = _chosen(model, no_model, "--model", "--no-model")
     result = open_memory(call).pipelines.dream(
-        Dream(days=tuple(days or ()), apply=applies, model=asks_model, dry_run=dry_run)
+        Dream(days=tuple(days or ()), since=since, apply=applies, model=asks_model, dry_run=dry_run)
     )
     return Answer(
         result,

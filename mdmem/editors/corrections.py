@@ -8,7 +8,7 @@ a word reports a change (`now`, `moved`, `no longer`). Numbers, times and names 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from enum import Enum, auto
 from functools import lru_cache
 
@@ -75,6 +75,7 @@ _NUMBER_WORD_TEXT = """
     zwei drei vier fünf
 """
 _NUMBER_WORDS = frozenset(_NUMBER_WORD_TEXT.split())
+_DIGITS = late.pattern(r"\d+")
 _UNIT = late.pattern(r"\d[\w.,:]{0,30}\s+([^\W\d_]+)")
 
 _FIRST_UNSPACED = "\u0e00"
@@ -116,7 +117,7 @@ class _Reading:
     def lead(self) -> int | None:
         return next((number for number, sort in enumerate(self.sorts) if sort in _SUBJECTS), None)
 
-    def own_words(self, matched: Mapping[int, object], start: int, end: int) -> list[int]:
+    def own_words(self, matched: Collection[int], start: int, end: int) -> list[int]:
         return [
             number
             for number in range(start, end)
@@ -193,6 +194,11 @@ def correction_likeness(current: str, new: str) -> float:
     return share if share >= max(_LEAST, comparison.least_share()) else 0.0
 
 
+def are_parallel(current: str, new: str) -> bool:
+    """True if two statements say the same of different things, and the new one tells no change."""
+    return not reports_change(new) and _Comparison(_read(current), _read(new)).differ_in_subject()
+
+
 def words_to_search(new: str) -> str:
     """Words to search for: who has `moved` somewhere may have `lived` elsewhere."""
     words = _read(new).words
@@ -247,16 +253,17 @@ class _Comparison:
             _ONE_WORD
             - _SECOND_WORD * (self._topics > 1)
             - _THIRD_WORD * (self._topics > 2)
-            + _APART * self._differ_in_subject()
+            + _APART * self.differ_in_subject()
         )
         if reports_change(new.text):
             least -= _REPORTED
         return least - _ENDED * ends_something(new.text)
 
-    def _differ_in_subject(self) -> bool:
-        places = [(here, there) for here, there in self._own_words() if here and there]
+    def differ_in_subject(self) -> bool:
+        between = list(self._own_words())
+        places = [(here, there) for here, there in between if here and there]
         if len(places) < 2 or self._changes_alike:
-            return False
+            return len(between) == 1 and not self._changes_alike
         here, there = places[0]
         begin_alike = self._old.lead in self._matches and self._new.lead in self._matched_new
         return not (
@@ -266,18 +273,23 @@ class _Comparison:
 
     def _own_words(self) -> Iterator[tuple[list[int], list[int]]]:
         here_from = there_from = 0
-        aligned = [
-            (here, there)
-            for here, (there, kin) in sorted(self._matches.items())
-            if kin > _SAME_KIND
-        ]
+        same = {
+            here: match for here, match in self._matches.items() if self._is_same(here, match[0])
+        }
+        aligned = [(here, there) for here, (there, kin) in sorted(same.items()) if kin > _SAME_KIND]
+        matched_new = {there for there, _ in same.values()}
         for here, there in [*aligned, (len(self._old.words), len(self._new.words))]:
             if there >= there_from:
                 yield (
-                    self._old.own_words(self._matches, here_from, here),
-                    self._new.own_words(self._matched_new, there_from, there),
+                    self._old.own_words(same, here_from, here),
+                    self._new.own_words(matched_new, there_from, there),
                 )
                 here_from, there_from = here + 1, there + 1
+
+    def _is_same(self, here: int, there: int) -> bool:
+        """False for two names of things that are counted: node10, node11."""
+        old, new = self._old.words[here].text, self._new.words[there].text
+        return _DIGITS.findall(old) == _DIGITS.findall(new)
 
 
 def _is_behind_subject(reading: _Reading, number: int) -> bool:

@@ -260,7 +260,9 @@ class Settings:
     dream_at: str = "02:00"
     """The time of the next day from which a day is consolidated."""
     dream_changes: int = 20
-    """Maximum number of changes that a night applies. If there are more, all are proposed."""
+    """Maximum number of changes that a night applies for each day. If a day has more, all of its
+    changes are proposed.
+    """
     server: str = "on"
     """`off`: no server speeds up commands."""
     write: tuple[str, ...] = ()

@@ -604,7 +604,8 @@ class Memory:
         )
         if workspace.pool:
             status = replace(status, pool=module("queries.pool").described(workspace))
-        if workspace.settings.sessions or (workspace.state / RUNS_NAME).exists():
+        settings = workspace.settings
+        if settings.sessions or settings.dream == "apply" or (workspace.state / RUNS_NAME).exists():
             return self.pipelines.add_status(status)
         return status
 

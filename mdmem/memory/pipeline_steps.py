@@ -123,12 +123,14 @@ class Pipelines:
 
     def add_status(self, status: WorkspaceStatus) -> WorkspaceStatus:
         """The state of a workspace with that of its pipelines."""
-        night = module("nights.dream.due").read_kept(self.workspace.state)
+        due = module("nights.dream.due")
+        night = due.read_kept(self.workspace.state)
         return replace(
             status,
             pipelines=replace(
                 module("nights.digest.overview").pipeline_status(self.workspace),
                 dreamt=night.day if night else None,
+                open_days=due.unread_days(self.workspace),
             ),
         )
 

@@ -35,7 +35,7 @@ def run(
 ) -> RunResult:
     """Carry out the steps that are due, with a sync before and after them.
 
-    After a failed dream, later dreams wait. `sync` tries if it is due; True: only with commits to
+    `sync` tries if it is due; True: only with commits to
     push. Raises RepositoryProblem (`running`: another pipeline is at work).
     """
     first = tuple(_synced(workspace, sync, False))
@@ -77,7 +77,7 @@ def _run_steps(workspace: Workspace, say: Say, progress: Progress | None) -> tup
     def work() -> None:
         if is_digest_due:
             digest()
-        results.extend(_dream_due_days(workspace, say))
+        results.extend(_dreamt(workspace, say))
 
     def look_again(transcripts: tuple[str, ...]) -> bool:
         digest(transcripts)
@@ -91,14 +91,11 @@ def _has_night(workspace: Workspace) -> bool:
     return workspace.settings.dream != "off" and due.is_due(workspace)
 
 
-def _dream_due_days(workspace: Workspace, say: Say) -> list[StepResult]:
-    results: list[StepResult] = []
-    for day in due.due_days(workspace) if _has_night(workspace) else ():
+def _dreamt(workspace: Workspace, say: Say) -> Iterator[StepResult]:
+    day = due.due_day(workspace)
+    if day is not None and _has_night(workspace):
         night = partial(dreaming.carry_out, workspace, Dream(), say, day)
-        results.append(_tried(workspace, dreaming.STEP, night))
-        if results[-1].message:
-            break
-    return results
+        yield _tried(workspace, dreaming.STEP, night)
 
 
 def _tried(workspace: Workspace, name: str, work: _Work) -> StepResult:

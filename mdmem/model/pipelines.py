@@ -286,13 +286,15 @@ class DreamOp(StrEnum):
 class Dream:
     """Move entries of past days into curated memory.
 
-    - `days`: ISO dates or past days in words; empty: yesterday and what is new since the last
-      dream.
+    - `days`: ISO dates or past days in words; empty: yesterday and every day of the last 30 to
+      whose log mdmem wrote what no dream has read.
+    - `since`: without `days`, all entries from this day on, too.
     - `apply`: True applies certain changes, False proposes all; None: as the settings say.
     - `model`: whether to ask a model; None: as the settings say.
     """
 
     days: tuple[str, ...] = ()
+    since: str | None = None
     apply: bool | None = None
     model: bool | None = None
     dry_run: bool = False
@@ -300,6 +302,12 @@ class Dream:
     def __post_init__(self) -> None:
         for day in self.days:
             require_possible_day(day, "days")
+        if self.since is not None:
+            require_possible_day(self.since, "since")
+            if self.days:
+                raise UsageProblem(
+                    f"{field_name('days')} and {field_name('since')} exclude each other"
+                )
 
 
 @dataclass(frozen=True, slots=True)

@@ -267,6 +267,7 @@ class PipelineStatus:
     - `unread`: sessions unread and without messages for over 20 days; `oldest_*`: of the first.
     - `model`: None where rules alone read sessions.
     - `dreamt`: the last day that was dreamt; None where none is known.
+    - `open_days`: past days with logs that no dream has read, oldest first.
     """
 
     last_step: str | None
@@ -280,6 +281,7 @@ class PipelineStatus:
     skipped: tuple[SkippedPart, ...]
     model: ModelStatus | None = None
     dreamt: date | None = None
+    open_days: tuple[date, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from functools import lru_cache
 from json.encoder import encode_basestring
 from typing import Any
 
-from mdmem.model import CommitId, FactId, FilePath, Source, trail
+from mdmem.model import CommitId, FactId, FilePath, Op, Source, trail
 from mdmem.model.trail import (
     Entry,
     FactSpan,
@@ -190,6 +190,16 @@ SELECT_COPY_MARKS = (
 )
 PAIR_MARKS_CONDITION = f"kind IN ('{MarkKind.CONTRADICTS}', '{MarkKind.RESOLVED}')"
 CLOSING_MARKS_CONDITION = f"kind IN ('{MarkKind.SUPERSEDED}', '{MarkKind.RETRACTED}')"
+SELECT_ENTRY_BY_MDMEM = f"""
+SELECT 1 FROM occurrences JOIN commits ON commits.number = begun
+WHERE path = ? AND ended IS NULL AND moment >= ? AND commits.number BETWEEN ? AND ?
+    AND instr(
+        replace(replace(message, 'Mdmem-Op: {Op.INIT}', ''), 'Mdmem-Op: {Op.SAVE}', ''),
+        'Mdmem-Op: ')
+    AND NOT EXISTS (
+        SELECT 1 FROM every_mark
+        WHERE occurrence = occurrences.number AND ended IS NULL AND {CLOSING_MARKS_CONDITION})
+LIMIT 1"""
 _OF_COMMIT = "FROM commits WHERE commits.number = begun"
 OLDEST_MARK_FIRST = f"ORDER BY (SELECT moment {_OF_COMMIT}), (SELECT id {_OF_COMMIT}), number"
 """The order in which all clones have them, whichever side's commits came first."""

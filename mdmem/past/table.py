@@ -43,6 +43,7 @@ from mdmem.past.rows import (
     SELECT_COMMITS,
     SELECT_COPIED,
     SELECT_COPIED_IN_FILE,
+    SELECT_ENTRY_BY_MDMEM,
     SELECT_EVERY_MARK,
     SELECT_FACT_SPANS,
     SELECT_LAST_REVISION,
@@ -908,6 +909,24 @@ class Trail:
         statement = "SELECT DISTINCT path FROM touched WHERE number BETWEEN ? AND ?"
         rows = (row for first, last in numbers for row in self._store.rows(statement, first, last))
         return frozenset(FilePath(decoded(path)) for (path,) in rows)
+
+    def touched_since(self, moment: int) -> frozenset[FilePath]:
+        """The files that commits of this Unix time or later touched."""
+        rows = self._store.rows(
+            "SELECT DISTINCT path FROM commits JOIN touched USING (number) WHERE moment >= ?",
+            moment,
+        )
+        return frozenset(FilePath(decoded(path)) for (path,) in rows)
+
+    def has_entry_by_mdmem(self, path: FilePath, moment: int, numbers: Ranges) -> bool:
+        """True if a current entry began with one of these commits of mdmem, at a time or later.
+
+        Commits that adopted or saved what a person wrote do not count.
+        """
+        return any(
+            self._store.rows(SELECT_ENTRY_BY_MDMEM, blob(path), moment, first, last)
+            for first, last in numbers
+        )
 
     def last_touches(self) -> dict[FilePath, int]:
         rows = self._store.rows("SELECT path, max(number) FROM touched GROUP BY path")

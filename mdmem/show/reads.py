@@ -236,7 +236,12 @@ def _pipeline_rows(status: PipelineStatus) -> Iterator[str]:
     else:
         yield "last run   none"
     if status.dreamt:
-        yield f"dream      has read the logs up to {status.dreamt:%Y-%m-%d}"
+        yield f"dream      the last one was for {status.dreamt:%Y-%m-%d}"
+    if days := status.open_days:
+        yield (
+            f"dream      {number_of(len(days), 'logged day')} not consolidated. To do it now:"
+            f" mdmem dream --since {days[0]:%Y-%m-%d}"
+        )
     if status.unread and status.oldest_time:
         count = number_of(status.unread, "session")
         yield (

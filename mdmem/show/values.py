@@ -170,7 +170,7 @@ FIELDS: Mapping[str, str] = {
         "workspace adopted branch commit files paths other_markdown uncommitted conflicts skipped"
         " index hooks pipelines sync branches waiting vectors! pool?"
     ),
-    "PipelineStatus": "last unread silent dreamt model skipped",
+    "PipelineStatus": "last unread silent dreamt open_days model skipped",
     "ModelStatus": "tokens_used tokens_a_day waiting given_up last",
     "SilentStep": "step since bytes=size",
     "SkippedPart": "path lines=count first=line reason",

@@ -16,8 +16,9 @@ from mdmem.folder.trust import TextOrigin
 from mdmem.model import CommitId, Fact, FactId, FileKind, FilePath, Op, SectionPath, Source
 from mdmem.model.errors import PathProblem
 from mdmem.model.rules import LASTING_KINDS
-from mdmem.model.trail import EVERY_NUMBER, LAST_NUMBER, Occurrence, TrailCommit, union
+from mdmem.model.trail import EVERY_NUMBER, Occurrence, TrailCommit
 from mdmem.model.writes import is_night
+from mdmem.nights.dream import due
 from mdmem.nights.dream.wording import key_of
 from mdmem.past import entry_states
 from mdmem.past.messages import ParsedNote
@@ -228,11 +229,15 @@ class DreamCandidate:
 class Night:
     """The entries to judge: those of `days`, or (without) new ones up to the ended day `day`.
 
-    `seen` is the last night's newest commit, `seen_day` its day; None where unknown.
+    - `since`: the first day of which all entries count as new.
+    - `open_days`: the days with new entries, whenever they were.
+    - `seen`: the last night's newest commit, `seen_day` its day; None where unknown.
     """
 
     day: date
     days: tuple[date, ...] = ()
+    since: date | None = None
+    open_days: frozenset[date] = frozenset()
     seen: TrailCommit | None = None
     seen_day: date | None = None
 
@@ -241,22 +246,28 @@ class Night:
         return f"dream/{self.day.isoformat()}"
 
     def _covers(self, day: date) -> bool:
+        """True for the days named, or else for those that have ended since the last night."""
         if self.days or self.seen_day is None:
             return day in (self.days or (self.day,))
-        return self.seen_day < day <= self.day
+        return max(self.seen_day, self.day - due.MOST_DAYS) < day <= self.day
 
     def _covers_week_after(self, day: date) -> bool:
         return day <= date.max - WEEK and self._covers(day + WEEK)
 
     def is_new(self, entry: DreamCandidate) -> bool:
-        if self.days or self.seen_day is None:
-            return self._covers(entry.day)
+        if self._covers(entry.day) or (self.since and self.since <= entry.day <= self.day):
+            return True
         is_known = self.seen is not None and self.seen.reaches(entry.begun)
-        return self._covers(entry.day) or (entry.day <= self.day and not is_known)
+        return entry.day in self.open_days and not is_known
 
     def judges_log_of(self, day: date) -> bool:
-        """True if the log of a day may have entries to judge, whenever they were written."""
-        return self._covers(day) or self._covers_week_after(day)
+        """True if the log of a day may have entries to judge."""
+        return (
+            self._covers(day)
+            or self._covers_week_after(day)
+            or day in self.open_days
+            or (self.since is not None and self.since <= day <= self.day)
+        )
 
     def choose(self, entries: Iterable[DreamCandidate]) -> list[DreamCandidate]:
         """The entries to judge, in the order in which they were said."""
@@ -323,11 +334,6 @@ def may_have_entries(workspace: Workspace, trail: Trail, night: Night) -> bool:
         for path in trail.touched_by(EVERY_NUMBER)
         if (day := layout.log_day(path, daily)) and night.judges_log_of(day)
     }
-    if not night.days and night.seen_day is not None:
-        seen = night.seen
-        paths |= trail.touched_by(
-            union(seen.missing, ((seen.number + 1, LAST_NUMBER),)) if seen else EVERY_NUMBER
-        )
     return any(
         (occurrence.entry.kind or "").casefold() in LASTING_KINDS
         for path in sorted(paths)

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import date
 
-from mdmem.editors.corrections import correction_likeness
+from mdmem.editors.corrections import are_parallel, correction_likeness
 from mdmem.editors.likeness import CandidateIndex, likeness
 from mdmem.editors.sameness import StatementIndex, have_same_marks
 from mdmem.folder import trust
@@ -142,8 +142,8 @@ _MARKER_BYTES = 20
 class Limits:
     """The bounds of a night.
 
-    `most`: the maximum of applied changes, of which `done` are made. `budget_lines`,
-    `budget_bytes`: the maximum size of the curated file.
+    `most`: the maximum of applied changes for each day that is read, of which `done` are made.
+    `budget_lines`, `budget_bytes`: the maximum size of the curated file.
     """
 
     applies: bool
@@ -173,9 +173,9 @@ def decide(suggestions: Sequence[Suggestion], memory: CuratedMemory, limits: Lim
     changes = _with_few_losses(changes, memory)
     changes = _within_budget(changes, memory, limits)
     sure = [each for each in changes if each.is_sure]
-    too_many = bool(sure) and len(sure) + limits.done > limits.most
-    if not limits.applies or too_many:
-        sure = []
+    allowed = _within_most(sure, suggestions, limits)
+    too_many = len(allowed) < len(sure)
+    sure = allowed if limits.applies else []
     applied = tuple(each for each in changes if each in sure)
     proposed = _without_overlaps([each for each in changes if each not in sure], applied, memory)
     left += tuple(each for each in proposed if each.op is DreamOp.NONE)
@@ -183,6 +183,17 @@ def decide(suggestions: Sequence[Suggestion], memory: CuratedMemory, limits: Lim
     return Decided(
         applied, tuple(proposed), left, TOO_MANY_CHANGES if too_many and limits.applies else ""
     )
+
+
+def _within_most(
+    sure: Sequence[Suggestion], suggestions: Sequence[Suggestion], limits: Limits
+) -> list[Suggestion]:
+    """Sure changes, without those of a day with too many; none where all are too many."""
+    new = {each.candidate.day for each in suggestions if each.candidate and each.candidate.is_new}
+    if len(sure) + limits.done > limits.most * max(1, len(new)):
+        return []
+    counts = Counter(each.candidate and each.candidate.day for each in sure)
+    return [each for each in sure if counts[each.candidate and each.candidate.day] <= limits.most]
 
 
 def _is_allowed(change: Suggestion) -> bool:
@@ -601,7 +612,8 @@ class _Judge:
             if candidate.attribute is not None and fact.kind == DECISION:
                 continue  # what somebody is or has is no decision
             share = max((correction_likeness(fact.text, words) for words in said), default=0.0)
-            if (related := likeness(candidate.text, fact.value)) >= _RELATED:
+            related = likeness(candidate.text, fact.value)
+            if related >= _RELATED and not are_parallel(fact.value, candidate.text):
                 share = max(share, related)
             if share:
                 alike[fact.fact] = share, fact

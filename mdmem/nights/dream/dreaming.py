@@ -95,14 +95,22 @@ class _NightPlan:
 
 class _NightWork:
     def __init__(
-        self, workspace: Workspace, days: Sequence[date], request: Dream, say: Say, last: date
+        self,
+        workspace: Workspace,
+        request: Dream,
+        say: Say,
+        *,
+        last: date,
+        days: Sequence[date],
+        since: date | None,
     ) -> None:
         self._workspace = workspace
         self._request = request
         self._say = say
         self._days = tuple(sorted(days))
         self._last = last
-        self._night = Night(last, self._days)
+        self._since = since
+        self._night = Night(day=last, days=self._days)
         self._changes: dict[tuple[DreamOp, FactId | None, FactId | None], DreamChange] = {}
         self._model: NightModel | None = None
         self._held: MdmemError | None = None
@@ -176,9 +184,9 @@ class _NightWork:
             if newest is None:
                 raise RepositoryProblem("busy", "HEAD moved while it was read", "Try again.")
             self._night = (
-                Night(self._last, self._days)
+                Night(day=self._last, days=self._days)
                 if self._days
-                else _night_of(workspace, trail, self._last)
+                else _night_of(workspace, trail, self._last, self._since)
             )
 
             def is_taken_out(candidate: DreamCandidate) -> bool:
@@ -436,14 +444,15 @@ def _fact_of(
     return candidate.fact if candidate else fact_id(suggestion.text)
 
 
-def _night_of(workspace: Workspace, trail: Trail, day: date) -> Night:
-    """For a day dreamt before, its new entries since."""
+def _night_of(workspace: Workspace, trail: Trail, day: date, since: date | None) -> Night:
     seen = due.read_seen(workspace)
-    if seen is None:
-        return Night(day)
-    # The time is for a rewritten history.
-    commit = trail.commit_with_id(seen.commit) or trail.last_commit_upto(seen.time)
-    return Night(day, seen=commit, seen_day=min(seen.day, day))
+    return Night(
+        day=day,
+        since=since,
+        open_days=due.open_days(workspace, trail, day, seen),
+        seen=due.commit_of(trail, seen) if seen else None,
+        seen_day=min(seen.day, day) if seen else None,
+    )
 
 
 def _stamps(listing: Mapping[FilePath, ListedFile]) -> dict[FilePath, tuple[int, int, int]]:
@@ -463,23 +472,22 @@ def dream(workspace: Workspace, request: Dream, say: Say) -> DreamResult:
     if request.model:
         requests.configured(workspace.settings, workspace.environment)
     days = [_ended_day(workspace, day) for day in request.days]
+    since = _ended_day(workspace, request.since, "since") if request.since is not None else None
     last = max(days) if days else workspace.now().date() - timedelta(days=1)
     workspace.ensure_state()
 
     def work() -> DreamResult:
         with StepRecorder(workspace.state, STEP, keep=not request.dry_run) as step:
-            return carry_out(workspace, request, say, last, step, days)
+            return carry_out(workspace, request, say, last, step=step, days=days, since=since)
 
     return in_turn(workspace.state, work, lambda _: False)
 
 
-def _ended_day(workspace: Workspace, named: str) -> date:
-    day = (
-        parse_day(named, "days") if is_iso_day(named) else dates.past_day(workspace, named, "days")
-    )
+def _ended_day(workspace: Workspace, named: str, name: str = "days") -> date:
+    day = parse_day(named, name) if is_iso_day(named) else dates.past_day(workspace, named, name)
     if day >= workspace.now().date():
         raise UsageProblem(
-            f"{field('days')}: {day} has not ended yet", "Only past days can be consolidated."
+            f"{field(name)}: {day} has not ended yet", "Only past days can be consolidated."
         )
     return day
 
@@ -491,12 +499,13 @@ def carry_out(
     last: date,
     step: StepRecord,
     days: Sequence[date] = (),
+    since: date | None = None,
 ) -> DreamResult:
     """Do the night of some ended days, or of what is new up to the last one.
 
     The caller has the turn. The step gets its figures, whatever ends it. Raises: MdmemError.
     """
-    work = _NightWork(workspace, days, request, say, last)
+    work = _NightWork(workspace, request, say, last=last, days=days, since=since)
     step.run = work.run
     try:
         work.carry_out()

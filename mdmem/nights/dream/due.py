@@ -1,25 +1,30 @@
-"""Ended days that are due, and the last night, by the state folder or the user's own commits."""
+"""Days that no night has read, and the last night, by the state folder or the user's commits."""
 
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from datetime import date, timedelta
 from pathlib import Path
+from typing import Any
 
-from mdmem.folder import files
+from mdmem.folder import files, layout
 from mdmem.model import CommitId
+from mdmem.model.trail import EVERY_NUMBER, LAST_NUMBER, TrailCommit, union
 from mdmem.model.writes import is_night
-from mdmem.past import notes
+from mdmem.past import fresh_trail, notes
+from mdmem.past.table import Trail
 from mdmem.proposals import branches
 from mdmem.repo import commit_seconds
 from mdmem.startup.records import asdict, dataclass
 from mdmem.workspace import Workspace
 
 SEEN_NAME = "dream.json"
-_MOST_NIGHTS = 14
-"""The maximum of nights in one run."""
+MOST_DAYS = timedelta(days=30)
+"""The time for which a log that was written waits for a night."""
 _DAY = timedelta(days=1)
-_VERSION = 1
+_VERSION = 2
+"""The first night of version 1 read one day, and left no word of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,23 +37,52 @@ class SeenNight:
 
 
 def is_due(workspace: Workspace) -> bool:
-    """True if the settings ask for dreams (proposed ones need `sessions`), and a day is due."""
+    """True if the settings ask for dreams (proposed ones need `sessions`), and a day has ended."""
     settings = workspace.settings
     is_wanted = settings.dream == "apply" or (
         settings.dream == "propose" and bool(settings.sessions)
     )
-    return is_wanted and bool(due_days(workspace))
+    return is_wanted and due_day(workspace) is not None
 
 
-def due_days(workspace: Workspace) -> list[date]:
-    """Ended days to dream, oldest first, at most `_MOST_NIGHTS`; the first time only one."""
+def due_day(workspace: Workspace) -> date | None:
+    """The last ended day, if the last night was that of an earlier one."""
     newest = _last_ended(workspace)
     seen = read_seen(workspace)
-    first = newest if seen is None else seen.day + _DAY
-    return [
-        first + timedelta(days=number)
-        for number in range(min((newest - first).days + 1, _MOST_NIGHTS))
-    ]
+    return newest if seen is None or seen.day < newest else None
+
+
+def open_days(
+    workspace: Workspace, trail: Trail, last: date, seen: SeenNight | None
+) -> frozenset[date]:
+    """The days up to `last` with entries that mdmem wrote lately, and that no night has read.
+
+    Lately is within `MOST_DAYS`, by the moment of the commit. What a person wrote or had before
+    does not open a day.
+    """
+    since = int((workspace.now() - MOST_DAYS).timestamp())
+    commit = commit_of(trail, seen) if seen else None
+    unread = union(commit.missing, ((commit.number + 1, LAST_NUMBER),)) if commit else EVERY_NUMBER
+    days = set()
+    for path in trail.touched_since(since):
+        day = layout.log_day(path, workspace.daily)
+        if day is not None and day <= last and day not in days:
+            among = unread if seen is not None and day <= seen.day else EVERY_NUMBER
+            if trail.has_entry_by_mdmem(path, since, among):
+                days.add(day)
+    return frozenset(days)
+
+
+def unread_days(workspace: Workspace) -> tuple[date, ...]:
+    """`open_days` up to yesterday, oldest first."""
+    yesterday = workspace.now().date() - _DAY
+    with fresh_trail(workspace) as trail:
+        return tuple(sorted(open_days(workspace, trail, yesterday, read_seen(workspace))))
+
+
+def commit_of(trail: Trail, seen: SeenNight) -> TrailCommit | None:
+    """The commit up to which the last night has read, or (rewritten history) one as old."""
+    return trail.commit_with_id(seen.commit) or trail.last_commit_upto(seen.time)
 
 
 def _last_ended(workspace: Workspace) -> date:
@@ -62,18 +96,26 @@ def read_seen(workspace: Workspace) -> SeenNight | None:
 
     Commits of others tell of their nights, and what lies ahead of now is nobody's.
     """
-    return read_kept(workspace.state) or _committed(workspace)
+    values = _kept(workspace.state)
+    return _committed(workspace) if values is None else _parse_seen(values)
 
 
 def read_kept(state: Path) -> SeenNight | None:
-    try:
-        values = json.loads((state / SEEN_NAME).read_bytes())
+    return _parse_seen(_kept(state))
+
+
+def _kept(state: Path) -> object:
+    with suppress(OSError, ValueError, RecursionError):
+        return json.loads((state / SEEN_NAME).read_bytes())
+    return None
+
+
+def _parse_seen(values: Any) -> SeenNight | None:
+    with suppress(ValueError, TypeError, KeyError):
         if values["version"] == _VERSION:
             return SeenNight(
                 date.fromisoformat(values["day"]), CommitId(values["commit"]), int(values["time"])
             )
-    except (OSError, ValueError, TypeError, KeyError, RecursionError):
-        pass
     return None
 
 
