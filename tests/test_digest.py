@@ -294,6 +294,29 @@ class TestSettings:
         assert (again.figures.messages, again.outside) == (0, outside)
         assert ("other folders left out" in digest_text(again)) is bool(outside)
 
+    def test_what_was_said_before_a_day_is_never_read(
+        self, at: Desk, own: Callable[[str], None], transcript: Transcript
+    ):
+        path = transcript(*TALK, start=datetime(2026, 3, 3, 23, 59, tzinfo=UTC))
+        own(f'sessions = ["{path}"]\nsession_scope = "all"\nsessions_since = "2026-03-04"\n')
+        first = digest(at)
+        assert (len(first.entries), first.figures.messages) == (1, 3)
+        own(f'sessions = ["{path}"]\nsession_scope = "all"\n')
+        assert digest(at).entries == []
+
+    def test_a_transcript_that_ended_before_a_day_is_not_opened(
+        self, at: Desk, own: Callable[[str], None], transcript: Transcript
+    ):
+        path = transcript(*TALK)
+        own(f'sessions = ["{path}"]\nsession_scope = "all"\nsessions_since = "2026-03-04"\n')
+        os.utime(path, (1_772_500_000, 1_772_500_000))  # 2026-03-03
+        result = digest(at)
+        assert (result.inside, result.outside, result.figures.size) == (0, 0, 0)
+        with closing(Memory(at.workspace)) as memory:
+            pipelines = memory.status().pipelines
+        assert pipelines is not None
+        assert pipelines.unread == 0
+
     def test_off_reads_only_what_is_named(
         self, at: Desk, own: Callable[[str], None], transcript: Transcript
     ):

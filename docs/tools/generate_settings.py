@@ -106,7 +106,7 @@ SUBJECTS: dict[str, dict[str, tuple[str, ...]]] = {
         "install.md#the-server-behind-commands": ("server",),
     },
     "Sessions and nights": {
-        "digest.md": ("sessions", "session_scope", "digest"),
+        "digest.md": ("sessions", "session_scope", "sessions_since", "digest"),
         "dream.md": ("dream", "dream_at", "dream_changes"),
         "vectors.md#a-model-that-reads-sessions": (
             "model_url",

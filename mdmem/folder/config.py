@@ -70,6 +70,7 @@ _TEXTS = (
     "context",
     "workspace",
     "session_scope",
+    "sessions_since",
     "sync",
     "sync_remote",
     "sync_files",
@@ -209,6 +210,9 @@ class Settings:
     """`project`: sessions that worked in this work tree or in those of the projects that name this
     workspace. `all`: all of them.
     """
+    sessions_since: str | None = None
+    """The first day to read of sessions, as in `2026-11-21`. What was said before it is never read.
+    """
     sync: str = "off"
     """`auto` syncs after writes, with `mdmem run` and at the start of a session."""
     sync_remote: str | None = None
@@ -335,6 +339,8 @@ def _check_value(name: str, value: Any, file_name: str) -> Any:
             raise wrong("a one-line text")
         if value not in CHOICES.get(name, (value,)):
             raise wrong(" or ".join(CHOICES[name]))
+        if name == "sessions_since" and not rules.is_iso_day(value):
+            raise wrong("a day as 2026-11-21")
         if name == "dream_at" and not _MINUTE.fullmatch(value):
             raise wrong("a time as 02:00")
         if name == "daily" and not layout.is_named_by_day(value):

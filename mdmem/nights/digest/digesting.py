@@ -359,12 +359,11 @@ def _due_files(workspace: Workspace) -> list[TranscriptFile]:
     if workspace.settings.digest == "off":
         return []
     sources = require_sources(workspace.settings, environment)
-    files = list(find_files(sources, environment))
-    if not files:
+    if next(find_files(sources, environment), None) is None:
         folders = ", ".join(searched_folders(sources, environment))
         raise WorkspaceProblem(
             "no-sessions",
             f"no transcripts in {folders}",
             "Name other clients, or globs, in the setting sessions.",
         )
-    return files
+    return list(known_sessions.configured_files(workspace))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime, time
 from functools import cached_property
 from pathlib import Path
 from typing import TypeVar
@@ -37,6 +37,25 @@ _MOST_NAMED = 10
 _TOO_SHORT_HINT = (
     "Name its file, or its id: CLIENT/SESSION, SESSION, or the first six characters or more."
 )
+
+
+def first_time(workspace: Workspace, since: str | None = None) -> datetime | None:
+    """The start of the first day to read, as asked for or by the settings; None: there is none."""
+    settings = workspace.settings
+    days = [each for each in (since, settings.sessions_since) if each is not None]
+    if not days:
+        return None
+    day = max(map(date.fromisoformat, days))
+    return datetime.combine(day, time.min, config.zone(settings.timezone)).astimezone()
+
+
+def configured_files(workspace: Workspace) -> Iterator[TranscriptFile]:
+    """The transcripts that the settings name, but those older than the first day to read."""
+    since = first_time(workspace)
+    first = 0.0 if since is None else since.timestamp() * 1e9
+    for file in find_files(workspace.settings.sessions, workspace.environment):
+        if file.modified >= first:
+            yield file
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,7 +37,8 @@ from mdmem.model.pipelines import LINES, Digest, DigestResult, ModelFigures
 from mdmem.model.sessions import Message, Speaker, Transcript
 from mdmem.nights.digest import cursors
 from mdmem.nights.digest.cursors import MOST_TRIES, DueLines, ReadState
-from mdmem.nights.digest.news import News
+from mdmem.nights.digest.known_sessions import first_time
+from mdmem.nights.digest.news import News, was_said
 from mdmem.sessions.drafts import MODEL_RULE, Draft, DraftRules, draw, unsettled
 from mdmem.sessions.files import read_file
 from mdmem.startup.records import dataclass, replace
@@ -201,11 +202,13 @@ class ModelStep:
         )
         drawn = draw(transcript.messages, rules).drafts
         purged = purged_texts(self._workspace, self._say)
+        since = first_time(self._workspace)
         new = [
             message
             for message in transcript.messages
             if message.line > due.line
             and self._read.marks.get(message.mark, (session, 0))[0] == session
+            and was_said(message, since)
             and not purged.hold(message)
         ]
         asked = self._ask(pack(self._lines(new, drawn)), drawn, new, asker, due.tries)

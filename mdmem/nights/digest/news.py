@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from datetime import tzinfo
+from datetime import datetime, tzinfo
 from pathlib import Path
 
 from mdmem.model.errors import TranscriptProblem
 from mdmem.model.pipelines import LINES, Digest
 from mdmem.model.sessions import Message, SkippedLine, Transcript
 from mdmem.nights.digest.cursors import Cursor, ReadEnd, cursor_of
+from mdmem.nights.digest.known_sessions import first_time
 from mdmem.queries import cited_sessions
 from mdmem.sessions.drafts import Draft, DraftRules, draw, draw_permissively
 from mdmem.sessions.files import Scope, TranscriptFile, has_line, read_file, read_head
@@ -94,7 +95,8 @@ def read_news(
     rules = DraftRules(
         zone=zone, keep_lines=request.keep == LINES, tools_line=transcript.tools_line
     )
-    fresh = _fresh_messages(transcript, marks)
+    since = first_time(workspace, request.since)
+    fresh = _fresh_messages(transcript, marks, since)
     known_lines = {message.line for message in transcript.messages} - {
         message.line for message in fresh
     }
@@ -104,7 +106,7 @@ def read_news(
     permissive = permissive and not has_entries and file.modified <= ended
     if permissive:
         whole = read_file(file.path, None, owners) if transcript.after_line else transcript
-        drafts = _draw_permissively(whole, rules, marks) if whole else ()
+        drafts = _draw_permissively(whole, rules, marks, since) if whole else ()
     return News(
         transcript=transcript,
         drafts=drafts,
@@ -118,7 +120,10 @@ def read_news(
 
 
 def _draw_permissively(
-    transcript: Transcript, rules: DraftRules, marks: Mapping[str, tuple[str, int]]
+    transcript: Transcript,
+    rules: DraftRules,
+    marks: Mapping[str, tuple[str, int]],
+    since: datetime | None,
 ) -> tuple[Draft, ...]:
     """The best of an ended session without other entries, unless another said it first."""
     if draw(transcript.messages, rules).drafts:
@@ -127,17 +132,26 @@ def _draw_permissively(
     own = [
         message
         for message in transcript.messages
-        if marks.get(message.mark, (session, 0))[0] == session
+        if marks.get(message.mark, (session, 0))[0] == session and was_said(message, since)
     ]
     return draw_permissively(own, rules)
 
 
-def _fresh_messages(transcript: Transcript, marks: Collection[str]) -> tuple[Message, ...]:
+def was_said(message: Message, since: datetime | None) -> bool:
+    """True if a message is of a time or later; none is known to be, without a time of its own."""
+    return since is None or (message.time is not None and message.time >= since)
+
+
+def _fresh_messages(
+    transcript: Transcript, marks: Collection[str], since: datetime | None
+) -> tuple[Message, ...]:
     """Unread messages: not of a fork or copy of another session, nor a client's repeat."""
     fresh = {
         message.mark: message
         for message in transcript.messages
-        if message.line > transcript.after_line and message.mark not in marks
+        if message.line > transcript.after_line
+        and message.mark not in marks
+        and was_said(message, since)
     }
     return tuple(fresh.values())
 

@@ -11,7 +11,8 @@ from mdmem.model.pipelines import StepRecord
 from mdmem.model.reads import ModelStatus, PipelineStatus, SilentStep, SkippedPart
 from mdmem.nights import steps
 from mdmem.nights.digest.cursors import Cursors, ReadState, read_state
-from mdmem.sessions.files import TranscriptFile, find_files
+from mdmem.nights.digest.known_sessions import configured_files
+from mdmem.sessions.files import TranscriptFile
 from mdmem.workspace import Workspace
 
 _UNREAD_AGE = timedelta(days=20)
@@ -27,8 +28,8 @@ def pipeline_status(workspace: Workspace) -> PipelineStatus:
         datetime.now(UTC),
     )
     last = records[-1] if records else None
-    sources = workspace.settings.sessions if workspace.settings.digest != "off" else ()
-    unread = _unread(find_files(sources, workspace.environment), read.cursors, now)
+    files = configured_files(workspace) if workspace.settings.digest != "off" else ()
+    unread = _unread(files, read.cursors, now)
     oldest = min(unread, key=lambda file: file.modified, default=None)
     return PipelineStatus(
         last_step=last.step if last else None,

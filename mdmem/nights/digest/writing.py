@@ -381,9 +381,7 @@ class EntryWriter:
             self._figures.refused += len(drafts)
             return ()
         self._judge.begin_session(session, read_record(self._workspace.state, session_id).all_given)
-        return tuple(
-            draft for draft in self._since(drafts) if self._count(self._judge.judge(draft))
-        )
+        return tuple(draft for draft in drafts if self._count(self._judge.judge(draft)))
 
     def write(self) -> list[MdmemError | None]:
         """For each held session in order: why a log could not take its entries, or None."""
@@ -403,14 +401,6 @@ class EntryWriter:
             raise
         self._judge.note_written()
         return problems
-
-    def _since(self, drafts: Iterable[Draft]) -> Iterator[Draft]:
-        first = None if self._request.since is None else date.fromisoformat(self._request.since)
-        return (
-            draft
-            for draft in drafts
-            if first is None or draft.time.astimezone(self._zone).date() >= first
-        )
 
     def _count(self, verdict: _Verdict) -> bool:
         self._figures.refused += verdict is _Verdict.REFUSED
