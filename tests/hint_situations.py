@@ -198,6 +198,10 @@ _MORE = [
     Situation(("status",), not_adopted),
     Situation(("status",), do(listed, ("save",))),
     Situation(("status",), vault),
+    Situation(
+        ("status",),
+        do(user_settings('dream = "apply"\n'), ("save",), ("log", "x", "--date", "yesterday")),
+    ),
     Situation(("status",), do(file("memory/odd.md", b"\xff\xfe"), ("search", "x"))),
     Situation(("status",), file(".git/MERGE_HEAD", "0" * 40 + "\n")),
     Situation(

@@ -72,6 +72,7 @@ class TestStatus:
             "unread": {"count": 0, "oldest": None},
             "silent": [],
             "dreamt": None,
+            "open_days": [],
             "model": None,
             "skipped": [],
         }

@@ -142,7 +142,7 @@ class TestDigest:
         done = adopted.run("digest", "--json").answer
         assert (done["entries"], done["commits"]) == ([], [])
         done = adopted.run("dream", "--json").answer
-        assert done["changes"] == []
+        assert {change["op"] for change in done["changes"]} <= {"NONE"}
         assert (memory(adopted), adopted.git("rev-parse", "HEAD")) == (before, head)
 
     @pytest.mark.parametrize("left_by", ["0.2.0"])

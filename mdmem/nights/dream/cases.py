@@ -189,11 +189,12 @@ def _within_most(
     sure: Sequence[Suggestion], suggestions: Sequence[Suggestion], limits: Limits
 ) -> list[Suggestion]:
     """Sure changes, without those of a day with too many; none where all are too many."""
-    new = {each.candidate.day for each in suggestions if each.candidate and each.candidate.is_new}
-    if len(sure) + limits.done > limits.most * max(1, len(new)):
-        return []
     counts = Counter(each.candidate and each.candidate.day for each in sure)
-    return [each for each in sure if counts[each.candidate and each.candidate.day] <= limits.most]
+    within = [
+        each for each in sure if counts[each.candidate and each.candidate.day] <= limits.most
+    ]
+    new = {each.candidate.day for each in suggestions if each.candidate and each.candidate.is_new}
+    return within if len(within) + limits.done <= limits.most * max(1, len(new)) else []
 
 
 def _is_allowed(change: Suggestion) -> bool:
