@@ -103,7 +103,7 @@ _MADE: dict[tuple[str, str], list[_Text]] = {
     ("folder/layout.py", "_is_set"): ["[a-z]"],
     ("llm/checks.py", "_items_of_cut"): [r'"facts"\s*:\s*\['],
     ("llm/checks.py", "_addresses"): [rf"(?<![\w.@-]){_WORDS}(?!/?[\w@-]|\.\w)"],
-    ("memory/adopting.py", "name_author"): [r"(?m)^me[ \t]*=[ \t]*\["],
+    ("folder/own_settings.py", "add_to_list"): [r"(?m)^me[ \t]*=[ \t]*\["],
     ("index/ranking.py", "_date"): [],
     ("secrets.py", "_pattern_matches"): [rule.pattern for rule in secrets.RULES],
     ("text/scan.py", "_matches"): _scan_patterns(),

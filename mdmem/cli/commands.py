@@ -34,6 +34,7 @@ class CommandEntry(NamedTuple):
 
 # in the order of the help
 COMMANDS: Mapping[str, CommandEntry] = {
+    "setup": CommandEntry("setup", "setup", "Begin", "mdmem setup"),
     "init": CommandEntry("maintenance", "init", "Begin", "mdmem init ~/notes"),
     "status": CommandEntry("maintenance", "status", "Begin", "mdmem status"),
     "help": CommandEntry("manual", "help_", "Begin", "mdmem help errors"),

@@ -15,7 +15,7 @@ from mdmem import memory, secrets
 from mdmem.cli.commands import Answer, open_memory, progress, read_argument
 from mdmem.cli.fast_parser import Call
 from mdmem.cli.terminal import count, in_flags, shown
-from mdmem.folder import installed
+from mdmem.folder import installed, own_settings
 from mdmem.model.errors import UsageProblem, number_of
 from mdmem.model.pipelines import Sync
 from mdmem.model.reads import FoundWorkspace, Initialise
@@ -101,7 +101,7 @@ def _ask_who_wrote(workspace: Path) -> Iterator[str]:
     question = f"Most commits here are by {name} <{address}>. Who is that? [me, agent, other]: "
     print(question, end="", file=sys.stderr, flush=True)
     if setting := _ANSWERS.get(sys.stdin.readline().strip().casefold()):
-        settings = memory.name_author(address, setting, os.environ)
+        settings = own_settings.add_to_list(setting, address, os.environ)
         yield f"{setting} in {settings} now has {address}"
 
 

@@ -5,6 +5,12 @@ from mdmem.model import Source
 
 # fmt: off
 TABLE: ParameterTable = {
+    "setup": (
+        ("yes", ("--yes",), bool, False, False),
+        ("dry_run", ("--dry-run",), bool, False, False),
+        ("undo", ("--undo",), bool, False, False),
+        ("as_json", ("--json",), bool, False, False),
+    ),
     "init": (
         ("folder", (), str, None, False),
         ("outside", ("--outside",), bool, False, False),

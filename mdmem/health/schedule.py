@@ -178,6 +178,11 @@ _LINGER_HINT = "user timers stop at logout; to keep them running: loginctl enabl
 _PROGRAM = (sys.executable, "-P", "-m", "mdmem")
 
 
+def line_by_hand(workspace: Workspace) -> str:
+    """The line of a crontab, for whatever can call a program there."""
+    return cron_line(_PROGRAM, str(workspace.root))
+
+
 def schedule(workspace: Workspace, request: Schedule) -> ScheduleResult:
     """Raises: RepositoryProblem (`cannot-schedule`), OSError."""
     return (

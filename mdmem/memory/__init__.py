@@ -700,11 +700,6 @@ def main_author(folder: Path, environment: Mapping[str, str]) -> tuple[str, str]
     return module("memory.adopting").main_author(folder, environment)
 
 
-def name_author(address: str, setting: str, environment: Mapping[str, str]) -> Path:
-    """Add an author's address to `me` or `agents` of the user's settings, which it returns."""
-    return module("memory.adopting").name_author(address, setting, environment)
-
-
 def staged_problems(folder: Path, environment: Mapping[str, str]) -> tuple[Problem, ...]:
     """Check the staged changes of memory files, in every workspace of a repository.
 

@@ -5,16 +5,15 @@ The user's settings name the memory of a project.
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
-import tomllib
 from collections.abc import Mapping
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
+from functools import partial
 from itertools import count
 from pathlib import Path, PurePosixPath
 
-from mdmem.folder import config, files, layout, trust
+from mdmem.folder import config, files, layout, own_settings, trust
 from mdmem.folder.layout import is_marked
 from mdmem.memory import adopting
 from mdmem.model.errors import (
@@ -137,6 +136,17 @@ def code_repository(request: Initialise, environment: Mapping[str, str]) -> Path
     return repository.root
 
 
+def serves_project(workspace: Path, environment: Mapping[str, str]) -> bool:
+    """True for the memory of a project: the settings say so, or it lies in its code."""
+    named = config.project_workspaces(environment).values()
+    if workspace in map(Path.resolve, named):
+        return True
+    try:
+        return _is_code(discover(workspace))
+    except RepositoryProblem:
+        return False
+
+
 def _is_code(repository: Repository) -> bool:
     root = repository.root
     if any((each / _VAULT).is_dir() for each in (root, repository.folder)):
@@ -165,14 +175,15 @@ def _for_project(
         (each for meant in (path, project) for each in named if each.resolve() == meant), None
     )
     known = named[recorded] if recorded else None
+    table_of = partial(own_settings.table_line, config.BY_PROJECT)
     address = request.folder if request.folder and _is_address(request.folder) else None
     given = None if address or not request.folder else Path(request.folder).resolve()
-    folder = known or given or _free_folder(path, environment)
+    folder = known or given or free_folder(path, environment)
     if known and (given not in (None, known.resolve()) or (address and known.exists())):
         raise PathProblem(
             "bad-path",
             f"{known} is already the memory of {recorded}",
-            f"To use another: change {_table(recorded or path)} in {settings_path}",
+            f"To use another: change {table_of(recorded or path)} in {settings_path}",
         )
     for tree in (path, *discovery.work_trees(path)):
         if folder.is_relative_to(tree):
@@ -185,16 +196,18 @@ def _for_project(
     own = replace(request, folder=str(folder), project=None, here=True)
     if request.dry_run:
         plan = _plan_clone(address, folder) if address else adopting.initialise(own, environment)
-        line = f"{settings_path} would name it, under {_table(path)}"
+        line = f"{settings_path} would name it, under {table_of(path)}"
         return replace(plan, project=project, notes=(line, *plan.notes))
     with ExitStack() as undo:
         if address:
             _clone(address, folder, undo, progress)
         if recorded is None or recorded.resolve() != path:
-            _name_in_settings(path, folder, Path(os.path.realpath(settings_path)), undo)
+            values = {"workspace": str(folder)}
+            if added := own_settings.add_to_table(config.BY_PROJECT, path, values, environment):
+                undo.callback(added.take_back)
         done = adopting.initialise(own, environment)
         undo.pop_all()
-    notes = [f"recorded in {settings_path}, under {_table(path)}"]
+    notes = [f"recorded in {settings_path}, under {table_of(path)}"]
     first = next(workspaces_meant_by((start,), environment))
     if first.resolve() != done.workspace.resolve():
         notes.append(f"{first} has its own memory, which is used first")
@@ -209,7 +222,8 @@ def _is_address(text: str) -> bool:
     return bool(_ADDRESS.match(text)) and not Path(text).exists()
 
 
-def _free_folder(project: Path, environment: Mapping[str, str]) -> Path:
+def free_folder(project: Path, environment: Mapping[str, str]) -> Path:
+    """The folder for a project's new memory. Raises StorageProblem (no home)."""
     base = config.user_data_folder(environment)
     if base is None:
         raise StorageProblem("no home is known for new memories", "Set HOME, or name a folder.")
@@ -247,46 +261,3 @@ def _plan_clone(address: str, folder: Path) -> InitResult:
         notes=(f"{address} would be cloned", "a dry run: nothing was written"),
         planned=True,
     )
-
-
-def _name_in_settings(project: Path, folder: Path, settings: Path, undo: ExitStack) -> None:
-    """Add a table to the user's settings, of which all else stays as it is."""
-    before = files.read(settings)
-    text = (before or b"").decode()
-    table = f"{_table(project)}\nworkspace = {_quoted(folder)}\n"
-    gap = "" if not text else "\n" if text.endswith("\n") else "\n\n"
-    wanted = tomllib.loads(text)
-    wanted.setdefault(config.BY_PROJECT, {})[str(project)] = {"workspace": str(folder)}
-    if _parsed(text + gap + table) != wanted:
-        raise WorkspaceProblem(
-            "bad-settings",
-            f"{settings.name} has {config.BY_PROJECT} in a form to which no table can be added",
-            f"Write it as tables, such as:\n{table}",
-        )
-    after = f"{text}{gap}{table}".encode()
-    files.make_folders(settings.parent)
-    if not files.replace(settings, after, before, files.temporary_name()):
-        raise StorageProblem(f"another program changed {settings}", "Try again.")
-    undo.callback(_restore, settings, after, before)
-
-
-def _parsed(text: str) -> dict[str, object] | None:
-    with suppress(tomllib.TOMLDecodeError):
-        return tomllib.loads(text)
-    return None
-
-
-def _restore(settings: Path, after: bytes, before: bytes | None) -> None:
-    if before is not None:
-        files.replace(settings, before, after, files.temporary_name())
-    elif files.read(settings) == after:
-        settings.unlink()
-
-
-def _table(project: Path) -> str:
-    return f"[{config.BY_PROJECT}.{_quoted(project)}]"
-
-
-def _quoted(path: Path) -> str:
-    """A path as TOML writes it."""
-    return json.dumps(str(path), ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -40,20 +40,26 @@ def _digest_lines(result: DigestResult) -> Iterator[str]:
         yield one_line(
             f"  {entry.minute} {kind}{entry.text}  ({entry.source.value}, {', '.join(entry.cites)})"
         )
+    if result.figures.sessions or not result.left:
+        yield digest_totals(result)
+    if result.model is not None:
+        yield from _model_lines(result.model)
+    if result.only_outside:
+        yield _outside_line(result.only_outside)
+    yield from (one_line(_skipped(left)) for left in result.left)
+
+
+def digest_totals(result: DigestResult) -> str:
     counted = result.figures
+    if not counted.sessions:
+        return "nothing new in the sessions"
     parts = [
         f"{number_of(counted.messages, 'message')} of {number_of(counted.sessions, 'session')}"
         " read",
         f"{len(result.entries)} kept",
         *(f"{count} {words}" for count, words in _exceptions(counted) if count),
     ]
-    if counted.sessions or not result.left:
-        yield ", ".join(parts) if counted.sessions else "nothing new in the sessions"
-    if result.model is not None:
-        yield from _model_lines(result.model)
-    if result.only_outside:
-        yield _outside_line(result.only_outside)
-    yield from (one_line(_skipped(left)) for left in result.left)
+    return ", ".join(parts)
 
 
 def _skipped(left: LeftSession) -> str:
@@ -114,13 +120,8 @@ def _dream_lines(result: DreamResult) -> Iterator[str]:
                 f"{_SIGNS[change.op]} {change.fact} {change.text}  ({change.source.value}{fate}:"
                 f" {change.why}{cites})"
             )
-    changes = [change for change in result.changes if change.op is not DreamOp.NONE]
-    applied = sum(change.applied for change in changes)
+    yield dream_totals(result)
     reasons = Counter(change.why for change in result.changes if change.op is DreamOp.NONE)
-    yield (
-        f"{result.run}: {applied} applied, {len(changes) - applied} proposed, {reasons.total()}"
-        " skipped"
-    )
     for why, count in reasons.most_common():
         yield f"  {count} skipped: {why}"
     if (model := result.model).requests:
@@ -130,6 +131,12 @@ def _dream_lines(result: DreamResult) -> Iterator[str]:
             f"model: {number_of(model.requests, 'request')} ({model.size:,} bytes,"
             f" {model.tokens:,} tokens){refused}"
         )
+
+
+def dream_totals(result: DreamResult) -> str:
+    changes = [change for change in result.changes if change.op is not DreamOp.NONE]
+    applied, skipped = sum(change.applied for change in changes), len(result.changes) - len(changes)
+    return f"{result.run}: {applied} applied, {len(changes) - applied} proposed, {skipped} skipped"
 
 
 def dream_notes(result: DreamResult) -> tuple[str, ...]:

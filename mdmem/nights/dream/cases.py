@@ -190,9 +190,7 @@ def _within_most(
 ) -> list[Suggestion]:
     """Sure changes, without those of a day with too many; none where all are too many."""
     counts = Counter(each.candidate and each.candidate.day for each in sure)
-    within = [
-        each for each in sure if counts[each.candidate and each.candidate.day] <= limits.most
-    ]
+    within = [each for each in sure if counts[each.candidate and each.candidate.day] <= limits.most]
     new = {each.candidate.day for each in suggestions if each.candidate and each.candidate.is_new}
     return within if len(within) + limits.done <= limits.most * max(1, len(new)) else []
 

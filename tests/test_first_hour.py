@@ -1,0 +1,249 @@
+"""`setup`: what it finds and asks, what it puts in, the first block, and how it is taken back."""
+
+import json
+import time
+from pathlib import Path
+
+import pytest
+from commandline import Done, Shell, mdmem, on_terminal
+from conftest import World
+from pi_sessions import write_session
+from timers import system
+
+from mdmem.folder import own_settings
+from mdmem.memory import first_hour
+
+__all__ = ["system"]
+SAID = "We decided to name the boiler Heron because of the licence."
+KEPT = "name the boiler Heron"
+OWN = '# mine\npeople = ["ada"]  # and nobody else\n'
+
+
+@pytest.fixture
+def home(shell: Shell, system: Path) -> Path:
+    """The home of somebody with a session of an agent; the current folder."""
+    folder = shell.world.home / ".openclaw/agents/main/sessions"
+    folder.mkdir(parents=True)
+    write_session(folder, SAID, "agent: Done.", "I prefer tea.")
+    shell.patch.chdir(shell.world.home)
+    shell.folder = shell.world.home
+    return shell.world.home
+
+
+def settings(home: Path) -> Path:
+    path = home / ".config/mdmem/config.toml"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    return path
+
+
+def state(home: Path) -> dict[str, bytes]:
+    """Every file of a home, but mdmem's own state, git's folders and the list of calls."""
+    return {
+        str(path.relative_to(home)): path.read_bytes()
+        for path in home.rglob("*")
+        if path.is_file() and not {".git", "state", "share", "calls"} & set(path.parts)
+    }
+
+
+class TestFromNothing:
+    def test_the_next_session_is_told_what_was_said(self, shell: Shell, home: Path):
+        done = shell.run("setup", "--yes")
+        assert done.status == 0
+        assert KEPT in (home / "notes/MEMORY.md").read_text()
+        assert KEPT in done.out.partition("</mdmem-context>")[0]
+        assert f"{KEPT} (of the licence)  (openclaw/5a1e0000#2)" in done.out
+        shell.patch.chdir(home / "notes")
+        assert KEPT in shell.run("context").out
+        assert shell.run("sessions", "openclaw/5a1e0000#2").status == 0
+
+    def test_its_steps_are_commands(self, shell: Shell, home: Path):
+        done = shell.run("setup", "--yes")
+        heads = [line for line in done.err.splitlines() if not line.startswith(" ")]
+        assert heads == [
+            f"mdmem init {home}/notes",
+            str(settings(home)),
+            "mdmem digest",
+            "mdmem dream --apply",
+            "mdmem schedule --install",
+        ]
+
+    def test_settings_are_of_this_workspace_alone(self, shell: Shell, home: Path):
+        settings(home).write_text(OWN)
+        shell.run("setup", "--yes")
+        assert settings(home).read_text() == (
+            f'{OWN}\n[in."{home}/notes"]\nsessions = ["openclaw"]\nsession_scope = "all"\n'
+            'sessions_since = "2026-02-03"\ndream = "apply"\n'
+        )
+
+    def test_twice_is_once(self, shell: Shell, home: Path):
+        shell.run("setup", "--yes")
+        before, head = state(home), shell.world.git(home / "notes", "rev-parse", "HEAD").stdout
+        assert shell.run("setup", "--yes").status == 0
+        assert state(home) == before
+        assert shell.world.git(home / "notes", "rev-parse", "HEAD").stdout == head
+
+    @pytest.mark.parametrize("step", range(5))
+    def test_killed_behind_any_step_it_goes_on(
+        self, shell: Shell, home: Path, monkeypatch: pytest.MonkeyPatch, step: int
+    ):
+        told: list[str] = []
+
+        def tell(command: str, outcome: object) -> None:
+            told.append(command)
+            if len(told) == step + 1:
+                raise KeyboardInterrupt
+
+        with monkeypatch.context() as patch:
+            patch.setattr("mdmem.cli.setup._tell", tell)
+            assert shell.run("setup", "--yes").status == 130
+        assert shell.run("setup", "--yes").status == 0
+        assert (home / "notes/MEMORY.md").read_text().count(KEPT) == 1
+        assert settings(home).read_text().count("sessions_since") == 1
+
+    def test_a_workspace_that_is_there_is_taken(self, shell: Shell, home: Path):
+        (home / "vault").mkdir()
+        (home / "vault/MEMORY.md").write_text("# Memory\n")
+        shell.patch.chdir(home / "vault")
+        assert shell.run("setup", "--yes").status == 0
+        assert KEPT in (home / "vault/MEMORY.md").read_text()
+        assert not (home / "notes").exists()
+
+    def test_the_memory_of_code_is_outside_and_of_its_own_sessions(self, shell: Shell, home: Path):
+        code = home / "src/app"
+        code.mkdir(parents=True)
+        (code / "app.py").write_text("print(1)\n")
+        shell.world.git(code, "init", "-q")
+        shell.world.git(code, "add", ".")
+        before = state(code)
+        shell.patch.chdir(code)
+        done = shell.run("setup", "--yes")
+        assert done.status == 0
+        assert (home / ".local/share/mdmem/app/MEMORY.md").exists()
+        assert state(code) == before
+        assert "mdmem digest" not in done.err  # the only session is of another folder
+        assert "sessions" not in settings(home).read_text()
+
+    def test_where_no_timer_can_be_put_in_the_rest_goes_on(self, shell: Shell, home: Path):
+        for name in ("systemctl", "crontab"):
+            (home / "bin" / name).unlink()
+        shell.patch.setenv("PATH", f"{home}/bin:{Path('/usr/bin')}")
+        done = shell.run("setup", "--yes")
+        assert done.status == 0
+        assert KEPT in done.out
+        if "no timer can be put in here" in done.err:
+            assert "*/5 * * * * " in done.err
+        assert not (home / ".config/systemd/user/mdmem-run@.timer").exists()
+
+
+class TestAsking:
+    def ask(self, shell: Shell, typed: str) -> Done:
+        return on_terminal(
+            shell,
+            *mdmem("setup"),
+            typed=typed.encode(),
+            PATH=f"{shell.world.home}/bin:/usr/bin:/bin",
+        )
+
+    def test_enter_takes_every_default(self, shell: Shell, home: Path):
+        done = self.ask(shell, "\n\n\n\n")
+        assert done.status == 0
+        assert done.out.count("]: ") <= 4
+        assert KEPT in done.out
+
+    def test_answers_of_ones_own(self, shell: Shell, home: Path):
+        done = self.ask(shell, f"{home}/mine\nno\nnone\n")
+        assert done.status == 0
+        assert settings(home).read_text() == f'[in."{home}/mine"]\ndream = "off"\n'
+        assert (home / "mine/MEMORY.md").exists()
+        assert "mdmem schedule" not in done.out
+
+    def test_an_answer_that_is_none(self, shell: Shell, home: Path):
+        before = state(home)
+        done = self.ask(shell, "\nyes\nperhaps\n")
+        assert done.status == 2
+        assert "'perhaps' is none of apply, propose, none" in done.out
+        assert state(home) == before
+
+
+class TestNothingIsWritten:
+    @pytest.mark.parametrize(("words", "status"), [((), 1), (("--dry-run",), 0)])
+    def test_without_a_terminal_and_in_a_dry_run(
+        self, shell: Shell, home: Path, words: tuple[str, ...], status: int
+    ):
+        before = state(home)
+        done = shell.run("setup", *words)
+        assert (done.status, state(home)) == (status, before)
+        assert done.out.startswith(f"mdmem init {home}/notes\n")
+        assert "mdmem dream --apply" in done.out
+
+    @pytest.mark.parametrize("words", [(), ("--yes",), ("--dry-run",), ("--undo",)])
+    def test_by_an_agent(self, shell: Shell, home: Path, words: tuple[str, ...]):
+        before = state(home)
+        shell.patch.setenv("CLAUDECODE", "1")
+        done = shell.run("setup", *words)
+        assert (done.status, state(home)) == (1, before)
+        assert done.err.endswith("hint: To be typed at a terminal: mdmem setup\n")
+
+
+class TestUndo:
+    @pytest.mark.parametrize("own", [None, OWN, f'{OWN}\n[in."/elsewhere"]\ndream = "off"\n'])
+    def test_everything_but_memory_is_as_before(
+        self, shell: Shell, home: Path, system: Path, own: str | None
+    ):
+        if own is not None:
+            settings(home).write_text(own)
+        before = state(home)
+        shell.run("setup", "--yes")
+        assert shell.run("setup", "--undo").status == 0
+        after = {name: data for name, data in state(home).items() if not name.startswith("notes/")}
+        assert after == before
+        assert KEPT in (home / "notes/MEMORY.md").read_text()
+        assert shell.run("setup", "--undo").status == 0
+
+    def test_what_was_changed_since_stays_and_is_named(self, shell: Shell, home: Path):
+        shell.run("setup", "--yes")
+        path = settings(home)
+        path.write_text(path.read_text().replace('dream = "apply"', 'dream = "propose"'))
+        before = path.read_text()
+        done = shell.run("setup", "--undo")
+        assert path.read_text() == before
+        assert "changed since, so left" in done.err
+
+
+class TestSpeed:
+    @pytest.mark.costly
+    def test_with_nothing_to_do(self, shell: Shell, home: Path):
+        shell.run("setup", "--yes")
+        before = time.process_time()
+        shell.run("setup", "--yes")
+        assert time.process_time() - before < 1
+
+
+class TestOwnSettings:
+    def add(self, world: World, text: str) -> str:
+        path = settings(world.home)
+        path.write_text(text)
+        own_settings.add_to_table("in", Path("/x"), {"a": "1", "b": ["2"]}, world.environment)
+        return path.read_text()
+
+    @pytest.mark.parametrize(
+        ("before", "after"),
+        [
+            ("", '[in."/x"]\na = "1"\nb = ["2"]\n'),
+            ("# c", '# c\n\n[in."/x"]\na = "1"\nb = ["2"]\n'),
+            (
+                '[in."/x"]\na = "9" # mine\n[in."/y"]\n',
+                '[in."/x"]\nb = ["2"]\na = "9" # mine\n[in."/y"]\n',
+            ),
+            ('[in."/x"]\nb = []\na = "9"\n', '[in."/x"]\nb = []\na = "9"\n'),
+        ],
+    )
+    def test_a_name_that_is_there_keeps_its_value(self, world: World, before: str, after: str):
+        assert self.add(world, before) == after
+
+    def test_the_record_names_what_was_added(self, shell: Shell, home: Path):
+        shell.run("setup", "--yes")
+        record = json.loads((home / ".local/state/mdmem/setup.json").read_text())
+        (lines,) = record["settings"]
+        assert lines in settings(home).read_text()
+        assert first_hour.DAYS.days == 30
