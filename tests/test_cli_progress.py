@@ -32,7 +32,7 @@ def test_says_how_far_it_is_and_goes():
     with Progress("reindex", terminal, patience=0, interval=0.001):
         assert terminal.written.wait(60)
         messages.count(1200, 6000)
-        while "1,200 of 6,000, 0 s" not in terminal.getvalue():
+        while "[####----------------] 1,200 of 6,000, 0 s, 0 s left" not in terminal.getvalue():
             terminal.written.wait(60)
     assert terminal.getvalue().startswith("\r\x1b[Kmdmem reindex: 0 s")
     assert terminal.getvalue().endswith("\r\x1b[K")

@@ -238,8 +238,10 @@ class TestSystemd:
             (shell.world.home / "bin" / "systemctl").unlink()
             (shell.world.home / "bin" / "git").symlink_to(shutil.which("git") or "")
             shell.patch.setenv("PATH", f"{shell.world.home}/bin")
-        answer = shell.run("schedule", "systemd", "--install", "--json").answer
-        assert (answer["changed"], answer["active"], placed(shell)) == (
+        done = shell.run("schedule", "systemd", "--install", "--json")
+        answer = done.answer
+        assert (done.status, answer["changed"], answer["active"], placed(shell)) == (
+            1,
             True,
             False,
             ["mdmem-run@.service", "mdmem-run@.timer"],

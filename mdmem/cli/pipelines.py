@@ -239,4 +239,5 @@ def schedule(
         result,
         runs.schedule_text(request, result),
         runs.schedule_notes(request, result),
+        status=int(request.install and not result.active),
     )

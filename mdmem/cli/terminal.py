@@ -200,6 +200,7 @@ def _breakable_parts(word: str) -> Iterator[str]:
 _FIRST_MESSAGE_SECONDS = 1.5
 _INTERVAL = 0.5
 _CLEAR = "\r\x1b[K"
+_BAR = 20
 
 
 def in_flags(text: str) -> str:
@@ -314,6 +315,10 @@ class Progress:
 
     def _line(self) -> str:
         done, total = self._counts
-        seconds = f"{monotonic() - self._start:.0f} s"
-        parts = f"{done:,} of {total:,}, {seconds}" if total else seconds
+        seconds = monotonic() - self._start
+        parts = f"{seconds:.0f} s"
+        if total:
+            bar = "#" * (_BAR * done // total)
+            left = f", {seconds * (total - done) / done:.0f} s left" if done else ""
+            parts = f"[{bar:-<{_BAR}}] {done:,} of {total:,}, {parts}{left}"
         return f"mdmem {self._command}: {parts}"[: size(self._stream)[0] - 1]
