@@ -113,6 +113,16 @@ class TestAnew:
         ]
         assert at.git("status", "--porcelain") == "?? README.md\n?? a.txt\n"
 
+    def test_the_notes_of_a_vault_are_memory(self, world: World, tmp_path: Path):
+        (tmp_path / "vault/.obsidian").mkdir(parents=True)
+        (tmp_path / "vault/Boat.md").write_text("# Boat\n\n- lies in Bergen\n")
+        made = init(tmp_path / "vault")
+        assert made.written == ("mdmem.toml", "MEMORY.md")
+        assert (tmp_path / "vault/mdmem.toml").read_text() == 'paths = ["**/*.md"]\n'
+        assert world.git(tmp_path / "vault", "ls-files").stdout.split() == [
+            *("Boat.md", "MEMORY.md", "mdmem.toml"),
+        ]
+
     def test_profiles_that_are_there_stay(self, world: World, tmp_path: Path):
         at = Desk(world, tmp_path / "old")
         at.write("soul.md", "mine")

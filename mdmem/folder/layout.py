@@ -21,6 +21,8 @@ from mdmem.startup import late
 from mdmem.startup.records import dataclass
 
 CURATED_NAMES = ("MEMORY.md", "memory.md")
+VAULT_FOLDER = ".obsidian"
+"""The folder by which Obsidian knows a vault: notes, whatever lies beside them."""
 WORKSPACE_MARKS = (SETTINGS_NAME, *CURATED_NAMES)
 PROFILE_NAMES = ("USER.md", "SOUL.md", "IDENTITY.md")
 BOOTSTRAP_NAMES = ("AGENTS.md", "TOOLS.md", "HEARTBEAT.md", "CLAUDE.md")

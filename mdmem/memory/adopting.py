@@ -62,6 +62,7 @@ Mdmem-Op: init
 Mdmem-Source: user-stated
 """
 _INIT_MESSAGE = "mdmem: init\n\nMdmem-Op: init\nMdmem-Source: {source}\n"
+_VAULT_SETTINGS = 'paths = ["**/*.md"]\n'
 _FALLBACK_AUTHOR = f"{FALLBACK_IDENTITY.name} <{FALLBACK_IDENTITY.email}>"
 _IGNORED_HINT = "Remove the rule; memory outside git has no history."
 
@@ -368,6 +369,10 @@ def _missing_files(
 ) -> tuple[dict[FilePath, str], tuple[str, ...]]:
     names = {entry.name.casefold() for entry in root.iterdir()} if root.is_dir() else set()
     missing: dict[FilePath, str] = {}
+    text = (files.read(root / SETTINGS_NAME) or b"").decode()
+    if (root / layout.VAULT_FOLDER).is_dir() and not text:
+        missing[FilePath(SETTINGS_NAME)] = text = _VAULT_SETTINGS
+        names |= {name.casefold() for name in layout.PROFILE_NAMES}  # notes of a person
     if not any(os.path.lexists(root / name) for name in layout.CURATED_NAMES):
         profiles = [name for name in layout.PROFILE_NAMES if name.casefold() not in names]
         missing |= {
@@ -376,8 +381,7 @@ def _missing_files(
         }
     if repository.identity_known() or settings.author:
         return missing, ()
-    before = (files.read(root / SETTINGS_NAME) or b"").decode()
-    missing[FilePath(SETTINGS_NAME)] = f'author = "{_FALLBACK_AUTHOR}"\n{before}'
+    missing[FilePath(SETTINGS_NAME)] = f'author = "{_FALLBACK_AUTHOR}"\n{text}'
     return missing, (
         (
             f"git has no user name set; commits will be made as {_FALLBACK_AUTHOR} (see `author` in"

@@ -63,8 +63,6 @@ _SOURCE_ENDINGS = (
     " erl clj cljs lisp el scm rkt f90 pas ada asm s sv v sh bash zsh fish ps1 sql proto tf nix"
     " sol cu glsl gd tex "
 )
-_VAULT = ".obsidian"
-"""The folder by which Obsidian knows a vault: notes, whatever lies beside them."""
 
 
 def initialise(
@@ -149,7 +147,7 @@ def serves_project(workspace: Path, environment: Mapping[str, str]) -> bool:
 
 def _is_code(repository: Repository) -> bool:
     root = repository.root
-    if any((each / _VAULT).is_dir() for each in (root, repository.folder)):
+    if any((each / layout.VAULT_FOLDER).is_dir() for each in (root, repository.folder)):
         return False
     if any((root / name).is_file() for name in _BUILD_FILES):
         return True
