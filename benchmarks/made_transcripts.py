@@ -44,7 +44,8 @@ MOST_FINDINGS = 0.04
 class Talk:
     """Words that are said and printed, drawn from one language."""
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, openings: tuple[str, ...] = OPENINGS) -> None:
+        self.openings = openings
         self.language = Language(seed)
         self.random = self.language.random
 
@@ -78,23 +79,16 @@ class Talk:
         return "\n".join(lines)
 
 
-def _claude(talk: Talk, session: str, begun: datetime, size: int) -> Iterator[bytes]:
+def claude(talk: Talk, session: str, begun: datetime, size: int) -> Iterator[bytes]:
+    """The lines of one session."""
     yield _line({"type": "mode", "mode": "normal", "sessionId": session})
-    common = {
-        "isSidechain": False,
-        "userType": "external",
-        "cwd": PROJECT,
-        "sessionId": session,
-        "version": "2.1.330",
-        "gitBranch": "main",
-    }
-    typed = {"origin": {"kind": "human"}, "promptSource": "typed"}
+    common = _common(session)
     parent: str | None = None
     for number, (who, text) in enumerate(_turns(talk, size)):
         call = f"toolu_{number}"
         if who == "user":
             rows: list[Json] = [
-                {"type": "user", "message": {"role": "user", "content": text}, **typed}
+                {"type": "user", "message": {"role": "user", "content": text}, **_TYPED}
             ]
         elif who == "agent":
             rows = [
@@ -131,6 +125,28 @@ def _claude(talk: Talk, session: str, begun: datetime, size: int) -> Iterator[by
             time = f"{begun + timedelta(seconds=40 * number):%Y-%m-%dT%H:%M:%S.000Z}"
             yield _line({"parentUuid": parent, **common, "uuid": uuid, "timestamp": time, **row})
             parent = uuid
+
+
+_TYPED = {"origin": {"kind": "human"}, "promptSource": "typed"}
+
+
+def _common(session: str) -> Json:
+    return {
+        "isSidechain": False,
+        "userType": "external",
+        "cwd": PROJECT,
+        "sessionId": session,
+        "version": "2.1.330",
+        "gitBranch": "main",
+    }
+
+
+def message_of(session: str, time: datetime, text: str) -> bytes:
+    """A line with what the person says at a time in a session of Claude Code."""
+    uuid, at = f"{session[:8]}-{time:%H%M%S}", f"{time:%Y-%m-%dT%H:%M:%S.000Z}"
+    message = {"role": "user", "content": text}
+    row = {"type": "user", "message": message, "uuid": uuid, "timestamp": at}
+    return _line({"parentUuid": None, **_common(session), **_TYPED, **row})
 
 
 def _codex(talk: Talk, session: str, begun: datetime, size: int) -> Iterator[bytes]:
@@ -188,7 +204,7 @@ def _turns(talk: Talk, size: int) -> Iterator[tuple[str, str]]:
     spoken, printed, share = 0, 0, talk.random.uniform(*SPOKEN)
     while spoken + printed < size:
         if spoken <= share * (spoken + printed):
-            for who, patterns in (("user", OPENINGS), ("agent", ANSWERS), ("agent", ANSWERS)):
+            for who, patterns in (("user", talk.openings), ("agent", ANSWERS), ("agent", ANSWERS)):
                 text = talk.message(patterns)
                 spoken += len(text)
                 yield who, text
@@ -212,7 +228,7 @@ def make(folder: Path, total: int) -> int:
             days=count // SESSIONS_A_DAY, minutes=37 * (count % SESSIONS_A_DAY)
         )
         session = f"{rng.getrandbits(32):08x}-0000-4000-8000-{count:012}"
-        make_session = _codex if rng.random() < 0.3 else _claude
+        make_session = _codex if rng.random() < 0.3 else claude
         data = b"".join(make_session(talks[count % len(talks)], session, begun, max(size, 3_000)))
         (folder / f"{session}.jsonl").write_bytes(data)
         written += len(data)
