@@ -6,7 +6,7 @@ lines below are what they print, on standard output and standard error alike. Th
 are one session: they share a folder that is empty at first, in the home of a person called Ada,
 where it is always the same machine and the same morning, until a comment with a day (`$ #
 2026-04-01`) says that it is another, and always the same folder, until a `cd` leaves it. So ids are always the same too, those
-of commits included. The folder in which it all happens is shown as /home/ada, and what a page
+of commits included. What a page names (`<!-- home: FOLDER -->`) is in that home before. The folder in which it all happens is shown as /home/ada, and what a page
 masks (`<!-- mask: REGEX -> TEXT -->`, such as a duration) as that text. Nothing else is rewritten.
 
 The pages under tests/data/answers record what each command prints, as text and as JSON.
@@ -14,6 +14,7 @@ The pages under tests/data/answers record what each command prints, as text and 
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -37,6 +38,7 @@ _FOLDER = "notes"
 _DAY = re.compile(r"# (\d{4}-\d{2}-\d{2})$")
 _FOLDER_CHANGE = re.compile(r"cd (\S+)$")
 _MASK = re.compile(r"^<!-- mask: (.+) -> (.+) -->$", re.MULTILINE)
+_FILES = re.compile(r"^<!-- home: (.+) -->$", re.MULTILINE)
 _BLOCK = re.compile(r"(?<=^```sh-session\n)(.*?)(?=^```$)", re.DOTALL | re.MULTILINE)
 _GIT_SETTINGS = (
     "[user]\n\tname = Ada Example\n\temail = ada@example.org\n[init]\n\tdefaultBranch = main\n"
@@ -45,6 +47,8 @@ _GIT_SETTINGS = (
 _PYTHON, _TEMPORARY = ".python", ".tmp"
 _MACHINE = 'import platform\n\nplatform.node = lambda: "ada"\n'
 """Each Python of a session believes that it is on this machine."""
+_SYSTEM = ("systemctl", "crontab")
+"""Programs that do nothing there."""
 
 
 @dataclass
@@ -74,7 +78,9 @@ class Session:
 def sealed(home: Path, now: str) -> dict[str, str]:
     """An environment in which neither the machine's settings nor the person's count."""
     return {
-        "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]]),
+        "PATH": os.pathsep.join(
+            [str(home / _PYTHON), str(Path(sys.executable).parent), os.environ["PATH"]]
+        ),
         "MDMEM_SERVER": "off",
         "HOME": str(home),
         "TMPDIR": str(home / _TEMPORARY),  # where a server of this user would be found
@@ -112,6 +118,11 @@ def replayed(
     (home / _PYTHON).mkdir()
     (home / _TEMPORARY).mkdir()
     (home / _PYTHON / "sitecustomize.py").write_text(_MACHINE)
+    for name in _SYSTEM:
+        (home / _PYTHON / name).write_text("#!/bin/sh\n")
+        (home / _PYTHON / name).chmod(0o755)
+    for folder in _FILES.findall(text):
+        shutil.copytree(ROOT / folder, home, dirs_exist_ok=True)
     session = Session(home, home / _FOLDER, printed, _MASK.findall(text))
     return _BLOCK.sub(lambda block: "".join(map(session.run, commands(block[0]))), text)
 

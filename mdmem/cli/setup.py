@@ -40,7 +40,7 @@ def setup(
     ] = False,
     as_json: Json = False,
 ) -> Answer:
-    """Set up memory for your agents: one command, at most four questions.
+    """Set up memory for your agents, by at most four questions.
 
     It finds agents' hosts, their sessions of the last 30 days, and a workspace, or a place for one;
     does what the commands that it prints would do; and shows what the next session of your agent
@@ -133,7 +133,8 @@ def _pass(command: str, outcome: object) -> None:
 
 
 def setup_text(result: SetupResult) -> str:
-    there = f"mdmem -C {shell_word(result.workspace)}"
+    is_here = Path.cwd().is_relative_to(result.workspace)
+    there = "mdmem" if is_here else f"mdmem -C {shell_word(result.workspace)}"
     said = result.lines[:_MOST_ORIGINS]
     return "\n".join(
         [
