@@ -23,9 +23,17 @@ def run(at_end: "Callable[[], None] | None" = None) -> None:
         if len(sys.argv) > 1 and "--help" not in sys.argv
         else None
     )
-    import_module("mdmem.startup.launch").launch(
-        lambda: int(import_module(name or "mdmem.cli").main()), at_end
-    )
+
+    def main() -> int:
+        if len(sys.argv) == 1 and sys.stdin is not None and not sys.stdin.isatty():
+            # a host that runs the first word of its hook's command alone
+            shapes = import_module("mdmem.hook_shapes")
+            event = shapes.parse_event(shapes.lost_input())
+            if event is None or event.called:
+                return int(import_module("mdmem.agenthooks").reply(event))
+        return int(import_module(name or "mdmem.cli").main())
+
+    import_module("mdmem.startup.launch").launch(main, at_end)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
-"""`mdmem agent-hook`: answer all hooks of an agent's host, Claude Code or Codex.
+"""`mdmem agent-hook`: answer all hooks of an agent's host.
 
-The host writes a JSON object to standard input, whose `hook_event_name` names the event. The output
-goes to the model. Failures never stop the agent's turn: the exit status is always 0, and the user
+The host writes a JSON object to standard input, which `hook_shapes` reads. The output goes to the
+model. Failures never stop the agent's turn: the exit status is always 0, and the user
 is told only at the start of a session, in one line.
 """
 
@@ -19,6 +19,7 @@ from typing import Any
 
 from mdmem.events import EventRecorder
 from mdmem.folder import installed
+from mdmem.hook_shapes import CLAUDE, HookEvent, parse_event
 from mdmem.index import background
 from mdmem.memory import Memory, hosts
 from mdmem.model import Source
@@ -26,7 +27,6 @@ from mdmem.model.errors import MdmemError, attempt, typed
 from mdmem.model.prompts import BuildContext, Purpose
 from mdmem.model.writes import Log, WriteOptions
 from mdmem.startup.late import module
-from mdmem.startup.records import dataclass
 from mdmem.text import follow_ups
 
 _ACTOR = "agent-hook"  # of log entries where neither MDMEM_ACTOR nor the settings name one
@@ -34,11 +34,13 @@ _REASON = "kept at a compaction"
 _MOST_CHARACTERS = 9_500  # above 10,000 Claude Code shows the model only a preview of 2 KB
 _MOST_PROMPT = 4_000  # the rest is pasted text, which costs time and finds little
 _MOST_MESSAGES = 5  # before the prompt; thanks among them do not count
-_MOST_SESSION = 200
 _MOST_BRANCHES = 5  # that a notice names
 _MOST_BYTES = 64_000_000
 # PostCompact has no limit: it writes, and may have to wait for another process
-_TIME_LIMITS = {"SessionStart": 5.0, "UserPromptSubmit": 2.0, "PreCompact": 2.0, "SessionEnd": 2.0}
+_TIME_LIMITS = {
+    **{"SessionStart": 5.0, "UserPromptSubmit": 2.0, "PreCompact": 2.0, "SessionEnd": 2.0},
+    "": 2.0,  # what is no event of ours
+}
 _SECONDS_ALONE = 1.0  # for a block without the pool, once the pool took all of the limit
 
 
@@ -46,56 +48,19 @@ class DeadlinePassed(KeyboardInterrupt):
     """An event's time is up. An interruption, so that no `except Exception` catches it."""
 
 
-@dataclass(frozen=True, slots=True)
-class HookEvent:
-    """An event; a field is None where it is missing or of the wrong type."""
-
-    name: str
-    session: str | None = None
-    source: str | None = None
-    folder: str | None = None
-    prompt: str | None = None
-    summary: str | None = None
-    transcript: str | None = None
-
-
 def main() -> int:
-    if _is_off(os.environ):
+    if _is_off(os.environ) or sys.stdin is None:
         return 0
-    event = parse_event(sys.stdin.buffer.read(_MOST_BYTES)) if sys.stdin is not None else None
+    return reply(parse_event(sys.stdin.buffer.read(_MOST_BYTES), *sys.argv[2:3]))
+
+
+def reply(event: HookEvent | None) -> int:
+    """Print the answer to an event; the exit status."""
     if event is not None and (text := answer(event, os.environ)) and sys.stdout is not None:
         with suppress(OSError):  # a host that has gone, or a full disk behind the pipe
             sys.stdout.buffer.write(text.encode("utf-8", "replace") + b"\n")
             sys.stdout.buffer.flush()
     return 0
-
-
-def parse_event(data: bytes) -> HookEvent | None:
-    """Parse the host's JSON; None for events that are not answered and those of subagents."""
-    try:
-        values = json.loads(data)
-    except (ValueError, RecursionError):
-        return None
-    if not isinstance(values, dict) or values.get("agent_id"):
-        return None
-
-    def text(name: str) -> str | None:
-        return value if isinstance(value := values.get(name), str) and value.strip() else None
-
-    name, session = text("hook_event_name"), text("session_id")
-    if name is None or name not in _HANDLERS:
-        return None
-    return HookEvent(
-        name=name,
-        session=(
-            session if session and session.isprintable() and len(session) <= _MOST_SESSION else None
-        ),
-        source=text("source"),
-        folder=text("cwd"),
-        prompt=text("prompt"),
-        summary=text("compact_summary"),
-        transcript=text("transcript_path"),
-    )
 
 
 def answer(event: HookEvent, environment: Mapping[str, str]) -> str:
@@ -115,7 +80,7 @@ def answer(event: HookEvent, environment: Mapping[str, str]) -> str:
         }
     if isinstance(result, str):
         return result
-    if event.name != "SessionStart":
+    if event.name != "SessionStart" or event.host is not CLAUDE:
         return ""
     return json.dumps(
         {
@@ -130,7 +95,11 @@ def _answer_without_pool(event: HookEvent, opened: list[Memory]) -> str | Mappin
     """The answer of this workspace alone, once its pool took too long; None where it cannot be."""
     for memory in opened:
         background.start_catching_up(memory.workspace)
-    if event.name not in _BLOCKS or not any(memory.workspace.pool for memory in opened):
+    if (
+        event.name not in _BLOCKS
+        or not event.is_answered
+        or not any(memory.workspace.pool for memory in opened)
+    ):
         return None
     result: str | Mapping[str, Any] | None = None
     with suppress(DeadlinePassed), _deadline(_SECONDS_ALONE):
@@ -164,7 +133,8 @@ def _is_off(environment: Mapping[str, str]) -> bool:
 def _answer(event: HookEvent, environment: Mapping[str, str], opened: list[Memory]) -> str:
     # the memory is added to `opened` at once, for the caller to use after a deadline
     found = hosts.find_host_workspace(environment, event.folder)
-    text, is_start = "", event.name == "SessionStart" and event.source in (None, "startup")
+    is_start = event.name == "SessionStart" and event.source in (None, "startup")
+    text, is_start = "", is_start and event.host is CLAUDE  # others show the user no notice
     notices = [typed(hosts.notice(found, environment))] if is_start else []
     if found.repository is not None:
         memory = Memory.open_in(found.repository, hosts.expanded(environment))
@@ -194,7 +164,7 @@ def _serve(event: HookEvent, memory: Memory, opened: list[Memory]) -> str:
     if workspace.settings.context == "off":
         return ""
     with EventRecorder(workspace.state, "agent-hook", workspace.actor, event.session) as recorder:
-        recorder.measured({"hook": event.name})
+        recorder.measured({"hook": event.name or "unknown"})
         if (
             event.transcript is not None
             and event.name in _DIGEST_EVENTS
@@ -205,7 +175,12 @@ def _serve(event: HookEvent, memory: Memory, opened: list[Memory]) -> str:
             )
         if event.name == "SessionStart" and workspace.settings.sync == "auto":
             background.start_syncing(workspace)
-        return _HANDLERS[event.name](memory, event)
+        is_only_told = event.name in _BLOCKS and not event.is_answered  # a block would be lost
+        handler = None if is_only_told else _HANDLERS.get(event.name)
+        if handler is None:
+            workspace.ensure_state()  # for the event
+            return ""
+        return handler(memory, event)
 
 
 def _with_notice(text: str, notice: str) -> str:
@@ -224,11 +199,7 @@ def _start_session(memory: Memory, event: HookEvent, without_pool: bool = False)
         most_characters=_MOST_CHARACTERS,
     )
     block = memory.context(request, without_pool)
-    return (
-        ""
-        if event.source == "resume" and block.unchanged
-        else _additional_context(event, block.text)
-    )
+    return "" if event.source == "resume" and block.unchanged else event.shaped(block.text)
 
 
 def _submit_prompt(memory: Memory, event: HookEvent, without_pool: bool = False) -> str:
@@ -242,7 +213,7 @@ def _submit_prompt(memory: Memory, event: HookEvent, without_pool: bool = False)
         before=_messages_before(prompt, event.transcript),
         most_characters=_MOST_CHARACTERS,
     )
-    return _additional_context(event, memory.context(request, without_pool).text)
+    return event.shaped(memory.context(request, without_pool).text)
 
 
 def _messages_before(prompt: str, transcript: str | None) -> tuple[str, ...]:
@@ -255,18 +226,10 @@ def _messages_before(prompt: str, transcript: str | None) -> tuple[str, ...]:
     return ()
 
 
-def _additional_context(event: HookEvent, text: str) -> str:
-    if not text:
-        return ""
-    return json.dumps(
-        {"hookSpecificOutput": {"hookEventName": event.name, "additionalContext": text}}
-    )
-
-
 def _before_compaction(memory: Memory, event: HookEvent) -> str:
     if event.session:
         module("memory.contexts").note_compaction(memory.workspace, event.session)
-    return installed.template("compact.md").strip()
+    return installed.template("compact.md").strip() if event.is_answered else ""
 
 
 def _after_compaction(memory: Memory, event: HookEvent) -> str:

@@ -291,12 +291,20 @@ class TestSilence:
             b'{"hook_event_name": "Stop"}',
             b"\xff" * 9,
             b"[" * 100_000,
-            b'{"hook_event_name": "SessionStart", "agent_id": "a1"}',
+            b'{"hook_event_name": "UserPromptSubmit", "prompt": "%s"}' % (b"x" * 20_000_000),
         ],
     )
     def test_what_is_no_event_of_ours(self, shell: Shell, data: bytes):
         assert raw(shell, data) == ""
+        assert hook_events(shell) == [("unknown", "done", None)]
+
+    def test_an_event_of_a_subagent(self, shell: Shell):
+        assert raw(shell, b'{"hook_event_name": "SessionStart", "agent_id": "a1"}') == ""
         assert hook_events(shell) == []
+
+    def test_what_is_no_event_of_ours_where_there_is_no_memory(self, shell: Shell, tmp_path: Path):
+        shell.patch.chdir(tmp_path)
+        assert raw(shell, b"no json") == ""
 
     def test_switched_off_for_a_session(self, hook: Hook, shell: Shell):
         shell.patch.setenv("MDMEM_CONTEXT", "off")

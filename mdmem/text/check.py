@@ -41,7 +41,7 @@ _MIN_GUARDED_LINES = 40
 """Longer files may not lose more than half of their lines in one change."""
 _IN_NAME = " in the name of the file"
 _MAX_QUOTED_CHARS = 60
-_BLOCK_MARKS = ("<mdmem-context", "</mdmem-context")
+_BLOCK_MARK = late.pattern("(?i)(?:<|&(?:amp;)*lt;)/?mdmem-context")
 _TIME = late.pattern(r"\d{2}:\d{2}")
 
 
@@ -122,8 +122,7 @@ def refuse_recalled(texts: Iterable[str], before: bytes | None) -> None:
 
 
 def _count_marks(text: str) -> int:
-    folded = text.casefold()
-    return sum(folded.count(mark) for mark in _BLOCK_MARKS)
+    return len(_BLOCK_MARK.findall(text))
 
 
 def check(
