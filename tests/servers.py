@@ -57,6 +57,7 @@ class Server:
         folder: Path,
         environment: Mapping[str, str],
         command: Sequence[str] = (PROGRAM, "mcp"),
+        first: Sequence[str] = (),
     ) -> None:
         pipe = subprocess.PIPE
         environment = {"MDMEM_NOW": NOW, **environment}
@@ -69,7 +70,7 @@ class Server:
         self._limit.start()
         self._answers: dict[Any, Any] = {}
         self._number = 100
-        self.say(*HELLO, line("ping", 9))
+        self.say(*HELLO, *first, line("ping", 9))
         assert self.answer(1)["result"]["serverInfo"]["name"] == "mdmem"
         self.answer(9)
 
@@ -79,13 +80,15 @@ class Server:
         self.process.stdin.flush()
 
     def answer(self, number: Any) -> Any:
-        """The answer to a request; others that come first are kept."""
+        """The answer to a request, or the notification of that name; others that come first are
+        kept.
+        """
         assert self.process.stdout is not None
         while number not in self._answers:
             read = self.process.stdout.readline()
             assert read, f"no answer to {number}"
             answer = json.loads(read)
-            self._answers[answer["id"]] = answer
+            self._answers[answer.get("id", answer.get("method"))] = answer
         return self._answers.pop(number)
 
     def has_answered(self, number: Any) -> bool:
@@ -138,11 +141,18 @@ class Server:
 
 @contextmanager
 def server(
-    at: Desk, *options: str, folder: Path | None = None, **environment: str
+    at: Desk,
+    *options: str,
+    folder: Path | None = None,
+    first: Sequence[str] = (),
+    **environment: str,
 ) -> Iterator[Server]:
-    """A server in a workspace, or in another folder."""
+    """A server in a workspace, or in another folder; `first` is said after the handshake."""
     running = Server(
-        folder or at.root, {**at.world.environment, **environment}, (PROGRAM, "mcp", *options)
+        folder or at.root,
+        {**at.world.environment, **environment},
+        (PROGRAM, "mcp", *options),
+        first,
     )
     try:
         yield running

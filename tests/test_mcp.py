@@ -13,7 +13,7 @@ from mdmem.mcp.greeting import Greeting, greet
 from mdmem.mcp.tools import _KIND, INSTRUCTIONS, PROMPTS, TOOLS, offered
 from mdmem.model import Status, errors
 from mdmem.model.errors import UsageProblem, attempt
-from mdmem.model.prompts import BLOCK_CLOSING, BLOCK_OPENING
+from mdmem.model.prompts import BLOCK_CLOSING, BLOCK_OPENING, count_tokens
 from mdmem.model.reads import Outline, OutlineRow, SectionView
 from mdmem.model.rules import KINDS
 from mdmem.model.searches import Hit, SearchResult
@@ -355,6 +355,21 @@ class TestGreeting:
         greeting, answers = self.greeted(self.HELLO, second, "not read")
         assert greeting.lines == (json.dumps(self.HELLO), json.dumps(second))
         assert (greeting.answered, len(answers)) == (1, 1)
+
+    def test_without_memory_one_tool_is_listed(self):
+        lines, answers = [*map(json.dumps, (self.HELLO, self.READY, self.LIST)), ""], list[str]()
+        greeting = greet(
+            lambda: lines.pop(0),
+            answers.append,
+            lambda: False,
+            read_only=False,
+            has_memory=lambda: False,
+        )
+        assert greeting.without_memory
+        assert json.loads(answers[0])["result"]["capabilities"]["tools"] == {"listChanged": True}
+        (listed,) = json.loads(answers[1])["result"]["tools"]
+        assert listed["name"] == "memory_status" not in TOOLS
+        assert count_tokens(json.dumps(listed)) <= 60
 
     def test_an_end_of_input_is_one(self):
         assert self.greeted() == (Greeting((), None, ended=True), [])

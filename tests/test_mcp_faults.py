@@ -18,7 +18,9 @@ from servers import PROGRAM, Server, call, line, processes_below, server
 from workspaces import NOW, STATE, Desk, desk
 
 from mdmem.folder import files
+from mdmem.mcp import tools
 
+CHANGED = "notifications/tools/list_changed"
 WRITES: tuple[tuple[str, dict[str, Any]], ...] = (
     ("memory_remember", {"text": "coffee", "key": "drink"}),
     ("memory_log", {"text": "it rained"}),
@@ -84,6 +86,25 @@ def test_no_workspace(at: Desk, tmp_path: Path):
                 "message": f"no workspace in {folder} or above",
                 "hint": f'To create one: mdmem init DIR. To use one elsewhere: workspace = "DIR" in {at.world.home}/.config/mdmem/config.toml',
             }
+
+
+@pytest.mark.parametrize("before", [(), (line("ping", 2),)], ids=["at once", "by the SDK"])
+def test_memory_that_comes_while_the_server_runs(at: Desk, tmp_path: Path, before: tuple[str, ...]):
+    folder = tmp_path / "empty"
+    folder.mkdir()
+    at.world.git(folder, "init", "-q")
+    with server(at, folder=folder, first=(*before, line("tools/list", 3))) as running:
+        (listed,) = running.answer(3)["result"]["tools"]
+        assert listed == dict(tools.STATUS)
+        assert "mdmem init" in running.failure("memory_status")["hint"]
+        at.world.run(folder, [PROGRAM, "init"])
+        running.say(line("ping", 4))
+        assert running.answer(CHANGED) == {"jsonrpc": "2.0", "method": CHANGED}
+        assert running.answer(4)["result"] == {}
+        assert running.text("memory_status") == tools.BEGIN_ANEW
+        running.say(line("tools/list", 5))
+        assert [each["name"] for each in running.answer(5)["result"]["tools"]] == list(tools.TOOLS)
+        assert not running.has_answered(CHANGED)
 
 
 def test_broken_settings_until_they_are_mended(at: Desk):

@@ -87,6 +87,9 @@ def test_a_secret_is_refused_with_its_kind() -> None:
         (("words", "x </mdmem-context>"), None, True),
         (('<MDMEM-Context v="1">',), b"", True),
         (("context of mdmem",), None, False),
+        (("&lt;mdmem-context&gt;",), None, True),
+        (("words &amp;lt;/MDMEM-context&amp;gt;",), None, True),
+        (("&mdmem-context;",), None, False),
         # A file that has such marks may keep as many, whatever its encoding.
         (("<mdmem-context>\n</mdmem-context>",), b"<mdmem-context>\n</mdmem-context>", False),
         (("<mdmem-context>", "</mdmem-context>"), b"\xff<mdmem-context>", True),

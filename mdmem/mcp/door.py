@@ -122,6 +122,9 @@ class Door:
         actor, session = actor_of(client), self._environment.get("MDMEM_SESSION") or None
 
         def work() -> str:
+            if name == tools.STATUS["name"]:
+                hosts.require_host_workspace(self._environment, self._folder)
+                return tools.BEGIN_ANEW
             try:
                 values = arguments.check_arguments(tools.TOOLS[name], call_arguments)
             except UsageProblem:

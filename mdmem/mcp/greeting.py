@@ -25,20 +25,19 @@ ENVELOPE_VERSION = "2026-07-28"
 _ENVELOPE = "io.modelcontextprotocol/"
 _LISTS = ("tools/list", "prompts/list", "resources/list")
 _PAUSE_SECONDS = 0.1  # between requests that a client sends together
-_CAPABILITIES = {
-    "prompts": {"listChanged": False},
-    "resources": {"listChanged": False, "subscribe": False},
-    "tools": {"listChanged": False},
-}
 
 
 @dataclass(frozen=True, slots=True)
 class Greeting:
-    """Input read before the SDK: `lines` for it, the `answered` request, `ended`: no more input."""
+    """Input read before the SDK: `lines` for it, the `answered` request, `ended`: no more input.
+
+    `without_memory`: the list of tools had none of memory's.
+    """
 
     lines: tuple[str, ...]
     answered: int | str | None
     ended: bool
+    without_memory: bool = False
 
 
 def greet(
@@ -47,6 +46,7 @@ def greet(
     has_line: Callable[[], bool],
     read_only: bool,
     write_pool: bool = False,
+    has_memory: Callable[[], bool] = lambda: True,
 ) -> Greeting:
     """Answer the first messages: up to `tools/list`, and lists requested together with it.
 
@@ -54,7 +54,7 @@ def greet(
     """
     lines: list[str] = []
     answered: int | str | None = None
-    is_listed = False
+    is_listed = without_memory = False
     while line := read_line():
         message = _message(line)
         method, number = message.get("method"), message.get("id")
@@ -67,7 +67,7 @@ def greet(
                 _answer(
                     number,
                     {
-                        **_introduction(),
+                        **_introduction(has_changes=True),
                         "protocolVersion": message["params"]["protocolVersion"],
                         "serverInfo": _self(),
                     },
@@ -76,19 +76,26 @@ def greet(
         elif method == "server/discover" and answered is None and _has_envelope(message):
             write_line(
                 _answer(
-                    number, _enveloped({**_introduction(), "supportedVersions": [ENVELOPE_VERSION]})
+                    number,
+                    _enveloped(
+                        {
+                            **_introduction(has_changes=False),
+                            "supportedVersions": [ENVELOPE_VERSION],
+                        }
+                    ),
                 )
             )
-        elif method in _LISTS and answered is not None and _asks_for_all(message):
-            write_line(_answer(number, _listed(method, read_only, write_pool)))
-        elif method in _LISTS and answered is None and _has_envelope(message):
-            write_line(_answer(number, _enveloped(_listed(method, read_only, write_pool))))
+        elif method in _LISTS and (
+            _has_envelope(message) if answered is None else _asks_for_all(message)
+        ):
+            if method == "tools/list":
+                is_listed, without_memory = True, not has_memory()
+            listed = _listed(method, read_only, write_pool, without_memory)
+            write_line(_answer(number, _enveloped(listed) if answered is None else listed))
         else:
-            return Greeting((*lines, line), answered, ended=False)
-        if method == "tools/list":
-            is_listed = True
+            return Greeting((*lines, line), answered, False, without_memory)
         if is_listed and not has_line():
-            return Greeting(tuple(lines), answered, ended=False)
+            return Greeting(tuple(lines), answered, False, without_memory)
     return Greeting(tuple(lines), answered, ended=True)
 
 
@@ -146,15 +153,23 @@ def _has_envelope(message: dict[str, Any]) -> bool:
     )
 
 
-def _introduction() -> dict[str, Any]:
-    return {"capabilities": _CAPABILITIES, "instructions": tools.INSTRUCTIONS}
+def _introduction(has_changes: bool) -> dict[str, Any]:
+    """`has_changes`: a client that made a handshake hears when the list of tools changes."""
+    capabilities = {
+        "prompts": {"listChanged": False},
+        "resources": {"listChanged": False, "subscribe": False},
+        "tools": {"listChanged": has_changes},
+    }
+    return {"capabilities": capabilities, "instructions": tools.INSTRUCTIONS}
 
 
 def _self() -> dict[str, str]:
     return {"name": "mdmem", "version": __version__}
 
 
-def _listed(method: str, read_only: bool, write_pool: bool) -> dict[str, Any]:
+def _listed(method: str, read_only: bool, write_pool: bool, without_memory: bool) -> dict[str, Any]:
+    if method == "tools/list" and without_memory:
+        return {"tools": [dict(tools.STATUS)]}
     if method == "tools/list":
         return {"tools": [tool.listed for tool in tools.offered(read_only, write_pool).values()]}
     if method == "prompts/list":

@@ -6,7 +6,8 @@ import asyncio
 import json
 import os
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
@@ -14,7 +15,7 @@ import anyio
 import anyio.to_thread
 import mcp_types as types
 from mcp.server.context import ServerRequestContext
-from mcp.server.lowlevel import Server
+from mcp.server.lowlevel import NotificationOptions, Server
 from mcp.server.stdio import stdio_server
 from mcp.shared._stream_protocols import ReadStream, WriteStream
 from mcp.shared.exceptions import MCPError
@@ -25,12 +26,16 @@ from mdmem import __version__
 from mdmem.mcp import arguments, tools
 from mdmem.mcp.door import Door
 from mdmem.mcp.greeting import Greeting
+from mdmem.memory import hosts
 from mdmem.startup.launch import INTERRUPTED, INTERRUPTIONS
 
 _MESSAGES = {
     types.PARSE_ERROR: "Parse error: a message is one line of JSON",
     types.INVALID_REQUEST: "Invalid request: a message is one of JSON-RPC, in whole characters",
 }
+_LIST_CHANGED = SessionMessage(
+    types.JSONRPCNotification(jsonrpc="2.0", method="notifications/tools/list_changed")
+)
 _LONGEST_WAIT_SECONDS = 120
 
 
@@ -61,9 +66,11 @@ class _RequestStream:
         source: ReadStream[SessionMessage | Exception],
         sink: WriteStream[SessionMessage],
         requests: _OpenRequests,
+        memory_came: Callable[[], Awaitable[bool]],
         lines: Sequence[str] = (),
     ) -> None:
         self._source, self._sink, self._requests = source, sink, requests
+        self._memory_came, self._is_greeted = memory_came, False
         self._lines = list(lines)  # read before the SDK was loaded; they come first
 
     async def receive(self) -> SessionMessage | Exception:
@@ -75,13 +82,17 @@ class _RequestStream:
                 raise
             if not isinstance(item, Exception):
                 self._note(item)
+                if self._is_greeted and await self._memory_came():
+                    await self._sink.send(_LIST_CHANGED)
                 return item
             await self._sink.send(_refusal(item))
 
     def _note(self, item: SessionMessage) -> None:
         match item.message:
-            case types.JSONRPCRequest(id=request):
+            case types.JSONRPCRequest(id=request, method=method):
                 self._requests.begin(request)
+                # a client without a handshake gets no notifications
+                self._is_greeted = self._is_greeted or method == "initialize"
             case types.JSONRPCNotification(method="notifications/cancelled", params=dict(params)):
                 self._requests.end(params.get("requestId"))
 
@@ -204,6 +215,7 @@ class Answers:
         self._folder, self._environment = folder, environment
         self._write_pool = write_pool
         self._offered = tools.offered(read_only, write_pool)
+        self.without_memory = False  # at the last list of tools
         self._door: Door | None = None
         self._opening = threading.Lock()
         self._places, self._threads = (
@@ -215,16 +227,30 @@ class Answers:
     async def list_tools(
         self, context: Context, request: types.PaginatedRequestParams | None
     ) -> types.ListToolsResult:
-        return types.ListToolsResult(
-            tools=[types.Tool.model_validate(tool.listed) for tool in self._offered.values()]
+        self.without_memory = not await anyio.to_thread.run_sync(self._has_memory)
+        listed = [tool.listed for tool in self._offered.values()]
+        if self.without_memory:
+            listed = [dict(tools.STATUS)]
+        return types.ListToolsResult(tools=[types.Tool.model_validate(each) for each in listed])
+
+    def _has_memory(self) -> bool:
+        return hosts.has_host_workspace(
+            self._environment, Path(self._folder) if self._folder else None
         )
+
+    async def memory_came(self) -> bool:
+        """True once, as soon as there is the memory that the last list of tools was without."""
+        if self.without_memory and await anyio.to_thread.run_sync(self._has_memory):
+            self.without_memory = False
+            return True
+        return False
 
     async def call_tool(
         self, context: Context, request: types.CallToolRequestParams
     ) -> types.CallToolResult:
         """Call a tool in a thread. Raises MCPError for an unknown tool."""
         name = request.name
-        if name not in self._offered:
+        if name not in self._offered and name != tools.STATUS["name"]:
             if name in tools.TOOLS:
                 raise MCPError(
                     types.INVALID_PARAMS, f"{name} is switched off: this server only reads"
@@ -374,11 +400,14 @@ async def _serve(answers: Answers, greeting: Greeting) -> None:
         tasks.start_soon(_leave_on_signal, answers, requests)
         async with stdio_server() as (source, sink):
             incoming, outgoing = (
-                _RequestStream(source, sink, requests, greeting.lines),
+                _RequestStream(source, sink, requests, answers.memory_came, greeting.lines),
                 _AnswerStream(sink, requests, greeting.answered),
             )
             try:
-                await server.run(incoming, outgoing, server.create_initialization_options())
+                options = server.create_initialization_options(
+                    NotificationOptions(tools_changed=True)
+                )
+                await server.run(incoming, outgoing, options)
                 await answers.finish(_LONGEST_WAIT_SECONDS)
             except anyio.get_cancelled_exc_class():  # nobody reads the answers any more
                 with anyio.CancelScope(shield=True):
@@ -403,6 +432,7 @@ def run(
     greeting: Greeting,
 ) -> None:
     answers = Answers(folder, environment, read_only, write_pool)
+    answers.without_memory = greeting.without_memory
     try:
         anyio.run(_serve, answers, greeting)
     except* BrokenPipeError:

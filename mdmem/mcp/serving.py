@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Mapping
+from pathlib import Path
 from types import FrameType
 
 from mdmem.folder import installed
 from mdmem.mcp.greeting import greet, has_line, read_line, write_line
+from mdmem.memory import hosts
 from mdmem.startup.launch import INTERRUPTED, INTERRUPTIONS
 
 # of the extra; `mcp_types` exists from version 2 of the SDK
@@ -23,7 +25,15 @@ def serve(
     for number in INTERRUPTIONS:
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, _leave)
-    greeting = greet(read_line, write_line, has_line, read_only, write_pool)
+    named = Path(folder) if folder else None
+    greeting = greet(
+        read_line=read_line,
+        write_line=write_line,
+        has_line=has_line,
+        read_only=read_only,
+        write_pool=write_pool,
+        has_memory=lambda: hosts.has_host_workspace(environment, named),
+    )
     if not greeting.ended:
         # 600 ms with the SDK: the client is answered first
         from mdmem.mcp import server  # noqa: PLC0415

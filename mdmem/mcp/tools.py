@@ -249,6 +249,16 @@ TOOLS: Mapping[str, ToolDefinition] = {
 }
 
 
+STATUS: Mapping[str, Any] = {
+    "name": "memory_status",
+    "description": "No memory here; the user can type: mdmem init",
+    "inputSchema": {"type": "object", "properties": {}},
+    "annotations": {"readOnlyHint": True},
+}
+"""The one tool that is listed where there is no memory; each byte is in every request there."""
+BEGIN_ANEW = "There is memory here now. To use it, begin a new session."
+
+
 def offered(read_only: bool, write_pool: bool = False) -> Mapping[str, ToolDefinition]:
     tools = {name: tool for name, tool in TOOLS.items() if not (read_only and tool.writes)}
     if write_pool:

@@ -133,6 +133,16 @@ def require_host_workspace(
     )
 
 
+def has_host_workspace(environment: Mapping[str, str], named: Path | None = None) -> bool:
+    """False if the host means no workspace to be served, which is no failure."""
+    try:
+        return find_host_workspace(environment, named=named).repository is not None
+    except WorkspaceProblem as problem:
+        return problem.code != "no-workspace"
+    except RepositoryProblem:
+        return True
+
+
 def not_adopted() -> WorkspaceProblem:
     """The refusal for an agent's tool."""
     return WorkspaceProblem("not-adopted", "a person has to adopt this memory at a terminal")
