@@ -172,9 +172,57 @@ def _openclaw(turns: Sequence[Turn], session: str, times: Sequence[datetime]) ->
         parent = f"{number:08x}"
 
 
+def _copilot(turns: Sequence[Turn], session: str, times: Sequence[datetime]) -> Iterator[Json]:
+    begun = {"sessionId": session, "version": 1, "startTime": stamp(times[0])}
+    events: list[tuple[str, Json, datetime]] = [
+        ("session.start", {**begun, "context": {"cwd": PROJECT}}, times[0])
+    ]
+    for number, ((who, text), time) in enumerate(zip(turns, times, strict=True)):
+        call = {"toolCallId": f"call_{number}", "name": "view", "arguments": {"path": "notes.md"}}
+        done = {"toolCallId": call["toolCallId"], "success": True, "result": {"content": text}}
+        said: dict[str, list[tuple[str, Json]]] = {
+            "user": [("user.message", {"content": text, "transformedContent": f"now\n\n{text}"})],
+            "agent": [("assistant.message", {"content": text, "toolRequests": []})],
+            "tool": [
+                ("assistant.message", {"content": "", "toolRequests": [call]}),
+                ("tool.execution_complete", done),
+            ],
+        }
+        events += [(kind, data, time) for kind, data in said[who]]
+    for number, (kind, data, time) in enumerate(events):
+        parent = f"{session}-{number - 1}" if number else None
+        links = {"id": f"{session}-{number}", "timestamp": stamp(time), "parentId": parent}
+        yield {"type": kind, "data": data, **links}
+
+
+def _qwen(turns: Sequence[Turn], session: str, times: Sequence[datetime]) -> Iterator[Json]:
+    parent: str | None = None
+    for number, ((who, text), time) in enumerate(zip(turns, times, strict=True)):
+        result = {"functionResponse": {"name": "read_file", "response": {"output": text}}}
+        kind, origin, role, part = {
+            "user": ("user", "real_user", "user", {"text": text}),
+            "agent": ("assistant", "assistant_output", "model", {"text": text}),
+            "tool": ("tool_result", "tool_result", "user", result),
+        }[who]
+        yield {
+            "uuid": f"{session}-{number}",
+            "parentUuid": parent,
+            "sessionId": session,
+            "timestamp": stamp(time),
+            "type": kind,
+            "provenance": origin,
+            "cwd": PROJECT,
+            "version": "0.24.4",
+            "message": {"role": role, "parts": [part]},
+        }
+        parent = f"{session}-{number}"
+
+
 WRITERS: dict[str, Callable[[Sequence[Turn], str, Sequence[datetime]], Iterator[Json]]] = {
     "claude": _claude,
     "codex": _codex,
     "gemini": _gemini,
     "openclaw": _openclaw,
+    "copilot": _copilot,
+    "qwen": _qwen,
 }

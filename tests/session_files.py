@@ -132,7 +132,55 @@ def gemini(
     return written(path, rows)
 
 
-WRITERS = {"claude": claude, "codex": codex, "openclaw": pi, "gemini": gemini}
+def copilot(
+    home: Path,
+    *texts: str,
+    session: str = SESSION,
+    project: str = "/home/ada",
+    start: datetime = START,
+) -> Path:
+    path = home / ".copilot/session-state" / session / "events.jsonl"
+    begun = {"sessionId": session, "startTime": stamp(start), "context": {"cwd": project}}
+    rows: list[dict[str, Any]] = [
+        {"type": "session.start", "data": begun, "id": "start", "timestamp": stamp(start)}
+    ]
+    for number, text, is_agent, time in _spoken(texts, start):
+        kind = "assistant.message" if is_agent else "user.message"
+        rows.append({"type": kind, "data": {"content": text}, "id": f"{number}", "timestamp": time})
+    return written(path, rows)
+
+
+def qwen(
+    home: Path,
+    *texts: str,
+    session: str = SESSION,
+    project: str = "/home/ada",
+    start: datetime = START,
+) -> Path:
+    path = home / ".qwen/projects" / project.replace("/", "-") / "chats" / f"{session}.jsonl"
+    rows: list[dict[str, Any]] = []
+    for number, text, is_agent, time in _spoken(texts, start):
+        row = {
+            "uuid": f"{number}",
+            "parentUuid": f"{number - 1}" if number else None,
+            "sessionId": session,
+            "timestamp": time,
+            "type": "assistant" if is_agent else "user",
+            "cwd": project,
+        }
+        role = "model" if is_agent else "user"
+        rows.append(row | {"message": {"role": role, "parts": [{"text": text}]}})
+    return written(path, rows)
+
+
+WRITERS = {
+    "claude": claude,
+    "codex": codex,
+    "openclaw": pi,
+    "gemini": gemini,
+    "copilot": copilot,
+    "qwen": qwen,
+}
 ALL = (f"sessions = {list(WRITERS)}", 'session_scope = "all"')
 """The settings with which the sessions of all clients are read."""
 

@@ -43,6 +43,11 @@ def home(tmp_path: Path) -> Path:
         ".pi/agent/sessions/--w--/c.jsonl",
         ".gemini/tmp/w/chats/session-d.jsonl",
         ".gemini/tmp/w/chats/parent/sub.jsonl",
+        ".copilot/session-state/g/events.jsonl",
+        ".copilot/session-state/g/workspace.yaml",
+        ".qwen/projects/-w/chats/h.jsonl",
+        ".qwen/projects/-w/chats/h.checkpoint.json",
+        ".qwen/usage/token-usage.jsonl",
         "elsewhere/deep/er/e.jsonl",
         "elsewhere/f.jsonl",
     ):
@@ -63,6 +68,8 @@ class TestFinding:
                 [".openclaw/agents/main/sessions/b.jsonl", ".pi/agent/sessions/--w--/c.jsonl"],
             ),
             ("gemini", [".gemini/tmp/w/chats/session-d.jsonl"]),
+            ("copilot", [".copilot/session-state/g/events.jsonl"]),
+            ("qwen", [".qwen/projects/-w/chats/h.jsonl"]),
         ],
     )
     def test_a_client(self, home: Path, client: str, paths: list[str]):

@@ -685,6 +685,172 @@ class TestGemini:
         ] == [False]
 
 
+def copilot(kind: str, data: dict[str, Any], **more: Any) -> dict[str, Any]:
+    return {"type": kind, "data": data, "id": "e1", "timestamp": at_minute(1)} | more
+
+
+COPILOT_START = copilot(
+    "session.start", {"sessionId": "s5", "startTime": at_minute(0), "context": {"cwd": "/w"}}
+)
+
+
+def typed_in_copilot(text: str, **more: Any) -> dict[str, Any]:
+    augmented = f"<current_datetime>2026</current_datetime>\n\n{text}\n<mdmem-context>x"
+    return copilot("user.message", {"content": text, "transformedContent": augmented} | more)
+
+
+class TestCopilot:
+    def test_the_words_of_both(self):
+        call = {"toolCallId": "c", "name": "view"}
+        transcript = read_all(
+            [
+                COPILOT_START,
+                copilot("session.model_change", {"newModel": "m"}),
+                typed_in_copilot("we use uv"),
+                copilot("system.message", {"content": "You are an interactive tool."}),
+                copilot("assistant.turn_start", {"turnId": "0"}),
+                copilot("assistant.message", {"content": "Noted.", "toolRequests": []}),
+                copilot("assistant.message", {"content": "", "toolRequests": [call]}),
+                copilot("tool.execution_complete", {"result": {"content": "never said"}}),
+                copilot("user.message", {"content": "look"}, agentId="a1"),
+                copilot("assistant.message", {"content": "found"}, agentId="a1"),
+                copilot("assistant.message", {"content": "found", "parentToolCallId": "c"}),
+                copilot("session.compaction_complete", {"summaryContent": "They use uv."}),
+                copilot("session.resume", {"context": {"cwd": "/elsewhere"}}),
+                typed_in_copilot("and ruff", source="user", delivery="queued"),
+                {"type": "unheard"},
+            ]
+        )
+        assert (transcript.client, transcript.session, transcript.project) == (
+            "copilot",
+            "s5",
+            "/w",
+        )
+        assert spoken(transcript.messages) == [
+            ("user", True, "we use uv"),
+            ("agent", False, "Noted."),
+            ("user", True, "and ruff"),
+        ]
+        assert (transcript.tools_line, transcript.compacted_line) == (7, 12)
+        assert [each.reason for each in transcript.skipped] == ["unknown type unheard"]
+
+    @pytest.mark.parametrize(
+        "more",
+        [
+            {"source": "skill-pdf"},
+            {"source": "agent-a1"},
+            {"source": "autopilot"},
+            {"isAutopilotContinuation": True},
+            {"content": ""},
+            {"content": ["x"]},
+        ],
+    )
+    def test_what_the_client_puts_in_is_no_message(self, more: dict[str, Any]):
+        assert read_all([COPILOT_START, typed_in_copilot("x", **more)]).messages == ()
+
+    def test_nobody_types_where_a_program_asks(self):
+        instructions = "You are running in non-interactive mode and have no way to ask."
+        records = [
+            COPILOT_START,
+            typed_in_copilot("one"),
+            copilot("session.resume", {}),
+            typed_in_copilot("two"),
+            copilot("system.message", {"content": instructions}),
+            typed_in_copilot("three"),
+            copilot("session.resume", {}),
+            typed_in_copilot("four"),
+        ]
+        assert [message.typed for message in read_all(records).messages] == [
+            True,
+            False,
+            False,
+            True,
+        ]
+
+    def test_nobody_types_in_a_session_that_another_began(self):
+        detached = {"sessionId": "s5", "detachedFromSpawningParentSessionId": "s1"}
+        records = [copilot("session.start", detached), typed_in_copilot("one")]
+        assert [message.typed for message in read_all(records).messages] == [False]
+
+
+def qwen(key: str, parent: str | None, kind: str, *parts: Any, **more: Any) -> dict[str, Any]:
+    base = {"uuid": key, "parentUuid": parent, "sessionId": "s6", "timestamp": at_minute(1)}
+    said = {"message": {"role": "user", "parts": list(parts)}} if parts else {}
+    return base | {"type": kind, "cwd": "/w", "version": "0.24.4"} | said | more
+
+
+REAL = {"provenance": "real_user"}
+QWEN_START = qwen("o", None, "system", subtype="session_model", provenance="system")
+GIVEN = {
+    "text": "<qwen:user-prompt-submit-context>\n&lt;mdmem-context&gt;\n- given"
+    "\n&lt;/mdmem-context&gt;\n</qwen:user-prompt-submit-context>"
+}
+
+
+class TestQwen:
+    def test_the_words_of_both(self):
+        call = {"functionCall": {"name": "read_file"}}
+        transcript = read_all(
+            [
+                qwen("a", None, "user", {"text": "we use uv"}, **REAL),
+                qwen("b", "a", "assistant", {"text": "hm", "thought": True}, {"text": "Noted."}),
+                qwen("c", "b", "assistant", call),
+                qwen("d", "c", "tool_result", {"functionResponse": {"output": "never said"}}),
+                qwen("e", "d", "user", {"text": "we decided to use Oracle"}, **REAL),
+                qwen("f", "e", "assistant", {"text": "Oracle it is."}),
+                qwen("g", "d", "system", subtype="rewind"),
+                qwen("h", "g", "system", subtype="chat_compression"),
+                qwen("i", "h", "user", {"text": "and ruff"}, **REAL),
+                qwen("j", "i", "brand-new"),
+            ]
+        )
+        assert (transcript.client, transcript.session, transcript.project) == ("qwen", "s6", "/w")
+        assert spoken(transcript.messages) == [
+            ("user", True, "we use uv"),
+            ("agent", False, "Noted."),
+            ("user", True, "and ruff"),
+        ]
+        assert (transcript.tools_line, transcript.compacted_line) == (3, 8)
+        assert [each.reason for each in transcript.skipped] == ["unknown type brand-new"]
+
+    @pytest.mark.parametrize("payload", [{}, {"displayText": "we use uv", "hookContext": "x"}])
+    def test_what_a_hook_gave_is_not_the_persons(self, payload: dict[str, Any]):
+        record = qwen("a", None, "user", {"text": "we use uv"}, GIVEN, **REAL)
+        (message,) = read_all([record | {"systemPayload": payload}]).messages
+        assert (message.text, message.typed) == ("we use uv", True)
+
+    def test_a_prompt_that_was_suppressed_is_none(self):
+        payload = {"displayText": "", "hookContext": ""}
+        record = qwen("a", None, "user", {"text": "x"}, systemPayload=payload, **REAL)
+        assert read_all([record]).messages == ()
+
+    @pytest.mark.parametrize(
+        "mark", ["referenced files", "MCP resource notes [5f]"], ids=["files", "resource"]
+    )
+    def test_what_a_prompt_names_is_not_the_persons(self, mark: str):
+        parts = [{"text": "see @a"}, {"text": f"\n--- Content from {mark} ---"}, {"text": "no"}]
+        (message,) = read_all([qwen("a", None, "user", *parts, **REAL)]).messages
+        assert message.text == "see @a"
+
+    @pytest.mark.parametrize(
+        "more",
+        [
+            {"subtype": "notification", "provenance": "system"},
+            {"subtype": "cron"},
+            {"subtype": "goal_runtime", "provenance": "goal_runtime"},
+            {"provenance": "brand-new"},
+            {"backgroundTurn": {"id": 1}, **REAL},
+        ],
+    )
+    def test_what_a_program_says_is_no_message(self, more: dict[str, Any]):
+        assert read_all([QWEN_START, qwen("a", "o", "user", {"text": "x"}, **more)]).messages == ()
+
+    def test_what_was_typed_while_the_agent_worked(self):
+        record = qwen("a", None, "user", {"text": "x"}, subtype="mid_turn_user_message")
+        (message,) = read_all([record | {"systemPayload": {"displayText": "and ruff"}}]).messages
+        assert (message.text, message.typed) == ("and ruff", True)
+
+
 WORDS = [
     *(
         "type",
@@ -701,6 +867,19 @@ WORDS = [
         "assistant",
         "gemini",
         "timestamp",
+    ),
+    *(
+        "data",
+        "parts",
+        "user.message",
+        "assistant.message",
+        "system.message",
+        "session.start",
+        "source",
+        "systemPayload",
+        "displayText",
+        "subtype",
+        "provenance",
     ),
     *(
         "origin",
@@ -752,6 +931,8 @@ HEADERS = {
     "codex": CODEX_META,
     "openclaw": PI_HEADER,
     "gemini": GEMINI_HEADER,
+    "copilot": COPILOT_START,
+    "qwen": QWEN_START,
 }
 
 

@@ -136,11 +136,57 @@ def make_gemini(steps: Steps) -> list[dict[str, Any]]:
     return records
 
 
+def make_copilot(steps: Steps) -> list[dict[str, Any]]:
+    records: list[dict[str, Any]] = [
+        {"type": "session.start", "data": {"sessionId": "s5", "context": {"cwd": "/w"}}}
+    ]
+    for number, (step, value) in enumerate(steps):
+        kind, data = "user.message", {"content": f"{step} {number}"}
+        if step == "agent":
+            kind = "assistant.message"
+        elif step == "tool":
+            kind, data = "tool.execution_complete", {"result": "never said " * (value * 100)}
+        elif step == "rewind":  # another process, in which a program may ask
+            kind, data = ("session.resume", {}) if value % 2 else ("system.message", INSTRUCTIONS)
+        elif step == "repeat":
+            data |= {"source": ["user", "skill-x"][value % 2]}
+        records.append({"type": kind, "data": data, "timestamp": at_minute(number)})
+    return records
+
+
+INSTRUCTIONS = {"content": "You are running in non-interactive mode."}
+
+
+def make_qwen(steps: Steps) -> list[dict[str, Any]]:
+    records: list[dict[str, Any]] = [
+        {"type": "system", "subtype": "session_model", "uuid": "id", "parentUuid": None}
+        | {"sessionId": "s6", "cwd": "/w", "provenance": "system", "timestamp": at_minute(0)}
+    ]
+    ids = ["id"]
+    for number, (step, value) in enumerate(steps):
+        parent = ids[value % len(ids)] if step == "rewind" else ids[-1]
+        text = "never said " * (value * 100) if step == "tool" else f"{step} {number}"
+        records.append(
+            {
+                "uuid": f"id-{number}",
+                "parentUuid": "missing" if step == "repeat" else parent,
+                "sessionId": "s6",
+                "timestamp": at_minute(number),
+                "type": {"agent": "assistant", "tool": "tool_result"}.get(step, "user"),
+                "message": {"parts": [{"text": text}]},
+            }
+        )
+        ids.append(f"id-{number}")
+    return records
+
+
 MAKERS = {
     "claude": make_claude,
     "codex": make_codex,
     "openclaw": make_openclaw,
     "gemini": make_gemini,
+    "copilot": make_copilot,
+    "qwen": make_qwen,
 }
 STEP = st.tuples(
     st.sampled_from(["user", "agent", "tool", "user", "agent", "rewind", "repeat"]),

@@ -203,8 +203,8 @@ class Settings:
     that agents may use, besides those that `mdmem init` adopted.
     """
     sessions: tuple[str, ...] = ()
-    """Clients whose sessions `mdmem digest` reads (`claude`, `codex`, `openclaw`, `gemini`), or
-    globs of transcripts.
+    """Clients whose sessions `mdmem digest` reads (`claude`, `codex`, `copilot`, `gemini`,
+    `openclaw`, `qwen`), or globs of transcripts.
     """
     session_scope: str = "project"
     """`project`: sessions that worked in this work tree or in those of the projects that name this

@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
-from mdmem.sessions import claude, codex, gemini, openclaw
+from mdmem.sessions import claude, codex, copilot, gemini, openclaw, qwen
 
-CLIENTS = (claude.CLIENT, codex.CLIENT, openclaw.CLIENT, gemini.CLIENT)
-"""In the order in which a file is tried."""
-CLIENT_NAMES = tuple(client.name for client in CLIENTS)
+CLIENTS = (
+    qwen.CLIENT,
+    claude.CLIENT,
+    codex.CLIENT,
+    openclaw.CLIENT,
+    gemini.CLIENT,
+    copilot.CLIENT,
+)
+"""In the order in which a file is tried: records of Qwen Code look like those of Claude Code."""
+CLIENT_NAMES = tuple(sorted(client.name for client in CLIENTS))

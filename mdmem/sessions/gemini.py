@@ -13,19 +13,15 @@ from mdmem.sessions.records import (
     RawMessage,
     Reading,
     SessionHeader,
-    objects_of,
     parsed_lines,
     text_of,
+    text_of_parts,
     time_of,
 )
-from mdmem.startup import late
 
 _SPEAKERS = {"user": Speaker.USER, "gemini": Speaker.AGENT}
 _OTHER_TYPES = frozenset({"info", "error", "warning"})
 _MAIN = "main"
-_FILES = late.pattern(r"(?m)^--- Content from referenced files ---[ \t]*$")
-"""After it are files that a prompt names with `@`, and nothing else, so no mark in these ends it.
-"""
 _LOOP_NOTICE, _CONTINUE = "System: Potential loop detected.", "Please continue."
 
 
@@ -83,7 +79,7 @@ def _message(line: Line, record: dict[str, Any], header: SessionHeader) -> RawMe
     content = record.get("content")
     if speaker is Speaker.USER and record.get("displayContent"):
         content = record["displayContent"]
-    text = _text(content)
+    text = text_of_parts(content)
     is_clients = text.strip() == _CONTINUE or text.startswith(_LOOP_NOTICE)
     if not text.strip() or (speaker is Speaker.USER and is_clients):
         return None
@@ -97,13 +93,6 @@ def _message(line: Line, record: dict[str, Any], header: SessionHeader) -> RawMe
         id=text_of(record.get("id")),
         unattended=header.unattended,
     )
-
-
-def _text(content: Any) -> str:
-    texts = (text_of(part.get("text")) for part in objects_of(content) if not part.get("thought"))
-    text = content if isinstance(content, str) else "\n".join(filter(None, texts))
-    files = _FILES.search(text)
-    return text[: files.start()] if files else text
 
 
 _TAGS = """

@@ -9,12 +9,14 @@ from typing import Any
 from mdmem.model.sessions import Speaker
 from mdmem.sessions.records import (
     Client,
+    Entry,
     Line,
     Place,
     RawMessage,
     Reading,
     SessionHeader,
     joined_text,
+    last_branch,
     object_of,
     objects_of,
     parse_object,
@@ -65,13 +67,6 @@ _LINK = late.pattern(rb'"(id|parentId)"\s*:\s*"([^"\\]{1,80})"')
 _LINKS_WITHIN = 300
 
 
-@dataclass(frozen=True, slots=True)
-class _Entry:
-    id: str
-    parent: str | None
-    message: RawMessage | None = None
-
-
 def _recognises(record: dict[str, Any]) -> bool:
     has_id = text_of(record.get("id")) is not None
     return record.get("type") == _SESSION and has_id and "timestamp" in record
@@ -85,7 +80,7 @@ def _read(
 ) -> Reading:
     """Only the branch of the last entry counts: others were abandoned."""
     reading = Reading(header)
-    entries: list[_Entry] = []
+    entries: list[Entry] = []
     skips = partial(_is_no_message, entries=entries, header=header)
     for line, record in parsed_lines(lines, reading, skips):
         kind = text_of(record.get("type"))
@@ -100,12 +95,12 @@ def _read(
         before = entries[-1].id if entries else None
         # Before version 2 entries had no ids: each follows the one before it.
         parent = text_of(record["parentId"]) if "parentId" in record else before
-        entries.append(_Entry(text_of(record.get("id")) or f"line {line.number}", parent, message))
-    reading.messages = _last_branch(entries, reading, is_part)
+        entries.append(Entry(text_of(record.get("id")) or f"line {line.number}", parent, message))
+    reading.messages = last_branch(entries, reading, is_part)
     return reading
 
 
-def _is_no_message(line: Line, entries: list[_Entry], header: SessionHeader) -> bool:
+def _is_no_message(line: Line, entries: list[Entry], header: SessionHeader) -> bool:
     """True for the long result of a tool; its place in the tree is noted."""
     if not _TOOL_RESULT.match(line.data):
         return False
@@ -114,27 +109,8 @@ def _is_no_message(line: Line, entries: list[_Entry], header: SessionHeader) -> 
     if b"id" not in links or (b"parentId" not in links and entries):
         return False
     header.note_tools(line.number)
-    entries.append(_Entry(links[b"id"], links.get(b"parentId")))
+    entries.append(Entry(links[b"id"], links.get(b"parentId")))
     return True
-
-
-def _last_branch(entries: list[_Entry], reading: Reading, is_part: bool) -> list[RawMessage]:
-    """From a root to the last entry; a link to a damaged line leads to the one before."""
-    positions = {entry.id: position for position, entry in enumerate(entries)}
-    messages: list[RawMessage] = []
-    position = len(entries) - 1
-    while position >= 0:
-        entry = entries[position]
-        if entry.message is not None:
-            messages.append(entry.message)
-        if entry.parent is None:
-            break
-        before = positions.get(entry.parent, -1)
-        if before >= position or before < 0:
-            reading.needs_earlier_lines = reading.needs_earlier_lines or (is_part and position > 0)
-            before = position - 1
-        position = before
-    return messages[::-1]
 
 
 def _message(

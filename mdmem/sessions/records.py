@@ -147,7 +147,7 @@ class Client:
 def parsed_lines(
     lines: Iterable[Line],
     reading: Reading,
-    is_no_message: Callable[[Line], bool],
+    is_no_message: Callable[[Line], bool] = lambda line: False,
 ) -> Iterator[tuple[Line, dict[str, Any]]]:
     """The lines with their records; long ones that surely hold no message are passed over."""
     for line in lines:
@@ -164,6 +164,34 @@ def parsed_lines(
 
 def _looks_whole(data: bytes) -> bool:
     return data.startswith(b"{") and data.rstrip().endswith(b"}")
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A line of a file that is a tree: lines follow others, and what was abandoned stays."""
+
+    id: str
+    parent: str | None
+    message: RawMessage | None = None
+
+
+def last_branch(entries: list[Entry], reading: Reading, is_part: bool) -> list[RawMessage]:
+    """From a root to the last entry; a link to a damaged line leads to the one before."""
+    positions = {entry.id: position for position, entry in enumerate(entries)}
+    messages: list[RawMessage] = []
+    position = len(entries) - 1
+    while position >= 0:
+        entry = entries[position]
+        if entry.message is not None:
+            messages.append(entry.message)
+        if entry.parent is None:
+            break
+        before = positions.get(entry.parent, -1)
+        if before >= position or before < 0:
+            reading.needs_earlier_lines = reading.needs_earlier_lines or (is_part and position > 0)
+            before = position - 1
+        position = before
+    return messages[::-1]
 
 
 def text_of(value: Any) -> str | None:
@@ -200,3 +228,15 @@ def joined_text(content: Any, types: tuple[str, ...] = ("text",)) -> str:
     blocks = (block for block in objects_of(content) if text_of(block.get("type")) in types)
     texts = (block.get("text") for block in blocks)
     return "\n".join(text for text in texts if isinstance(text, str))
+
+
+_FILES = late.pattern(r"(?m)^--- Content from (?:referenced files|MCP resource [^\n]*) ---[ \t]*$")
+"""After it is what a prompt names with `@`, and nothing else, so no mark in this ends it."""
+
+
+def text_of_parts(content: Any) -> str:
+    """The text of a message of Gemini CLI or its like, without thoughts and files."""
+    texts = (text_of(part.get("text")) for part in objects_of(content) if not part.get("thought"))
+    text = content if isinstance(content, str) else "\n".join(filter(None, texts))
+    files = _FILES.search(text)
+    return text[: files.start()] if files else text
