@@ -142,11 +142,11 @@ def flush(
 
 
 def agent_hook(call: Call, as_json: Json = False) -> Answer:
-    """Handle a Claude Code or Codex hook.
+    """Handle a hook of an agent's host.
 
     It reads the host's JSON from standard input: a session starts, a prompt is submitted, a
-    compaction begins or ends. What it prints goes to the model; in most cases nothing. The exit
-    status is always 0. MDMEM_CONTEXT=off silences it.
+    compaction begins or ends. What it prints goes to the model, in the form that this host reads;
+    in most cases nothing. The exit status is always 0. MDMEM_CONTEXT=off silences it.
     """
     raise UsageProblem("a host calls its hooks: agent-hook must be the first word")
 
