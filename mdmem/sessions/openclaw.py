@@ -9,12 +9,12 @@ from typing import Any
 from mdmem.model.sessions import Speaker
 from mdmem.sessions.records import (
     Client,
-    Entry,
     Line,
     Place,
     RawMessage,
     Reading,
     SessionHeader,
+    TreeLine,
     joined_text,
     last_branch,
     object_of,
@@ -80,7 +80,7 @@ def _read(
 ) -> Reading:
     """Only the branch of the last entry counts: others were abandoned."""
     reading = Reading(header)
-    entries: list[Entry] = []
+    entries: list[TreeLine] = []
     skips = partial(_is_no_message, entries=entries, header=header)
     for line, record in parsed_lines(lines, reading, skips):
         kind = text_of(record.get("type"))
@@ -95,12 +95,14 @@ def _read(
         before = entries[-1].id if entries else None
         # Before version 2 entries had no ids: each follows the one before it.
         parent = text_of(record["parentId"]) if "parentId" in record else before
-        entries.append(Entry(text_of(record.get("id")) or f"line {line.number}", parent, message))
+        entries.append(
+            TreeLine(text_of(record.get("id")) or f"line {line.number}", parent, message)
+        )
     reading.messages = last_branch(entries, reading, is_part)
     return reading
 
 
-def _is_no_message(line: Line, entries: list[Entry], header: SessionHeader) -> bool:
+def _is_no_message(line: Line, entries: list[TreeLine], header: SessionHeader) -> bool:
     """True for the long result of a tool; its place in the tree is noted."""
     if not _TOOL_RESULT.match(line.data):
         return False
@@ -109,7 +111,7 @@ def _is_no_message(line: Line, entries: list[Entry], header: SessionHeader) -> b
     if b"id" not in links or (b"parentId" not in links and entries):
         return False
     header.note_tools(line.number)
-    entries.append(Entry(links[b"id"], links.get(b"parentId")))
+    entries.append(TreeLine(links[b"id"], links.get(b"parentId")))
     return True
 
 

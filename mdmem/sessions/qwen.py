@@ -8,12 +8,12 @@ from typing import Any
 from mdmem.model.sessions import Speaker
 from mdmem.sessions.records import (
     Client,
-    Entry,
     Line,
     Place,
     RawMessage,
     Reading,
     SessionHeader,
+    TreeLine,
     last_branch,
     object_of,
     objects_of,
@@ -47,7 +47,7 @@ def _read(
 ) -> Reading:
     """Only the branch of the last entry counts: others were rewound."""
     reading = Reading(header)
-    entries: list[Entry] = []
+    entries: list[TreeLine] = []
     for line, record in parsed_lines(lines, reading):
         kind = text_of(record.get("type"))
         if kind not in _TYPES:
@@ -61,7 +61,7 @@ def _read(
             header.note_tools(line.number)
         uuid, parent = text_of(record.get("uuid")), text_of(record.get("parentUuid"))
         message = _message(line, record, _SPEAKERS.get(kind), parts)
-        entries.append(Entry(uuid or f"line {line.number}", parent, message))
+        entries.append(TreeLine(uuid or f"line {line.number}", parent, message))
     reading.messages = last_branch(entries, reading, is_part)
     return reading
 

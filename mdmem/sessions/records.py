@@ -167,7 +167,7 @@ def _looks_whole(data: bytes) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class TreeLine:
     """A line of a file that is a tree: lines follow others, and what was abandoned stays."""
 
     id: str
@@ -175,7 +175,7 @@ class Entry:
     message: RawMessage | None = None
 
 
-def last_branch(entries: list[Entry], reading: Reading, is_part: bool) -> list[RawMessage]:
+def last_branch(entries: list[TreeLine], reading: Reading, is_part: bool) -> list[RawMessage]:
     """From a root to the last entry; a link to a damaged line leads to the one before."""
     positions = {entry.id: position for position, entry in enumerate(entries)}
     messages: list[RawMessage] = []
