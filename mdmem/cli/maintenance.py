@@ -30,8 +30,10 @@ if TYPE_CHECKING:
     import typer
 
     from mdmem.cli.options import (
+        AgentHost,
         AgentsFile,
         FindWorkspaces,
+        HostProject,
         InThisFolder,
         Json,
         Leave,
@@ -39,6 +41,7 @@ if TYPE_CHECKING:
         NoAgentsFile,
         OutsideProject,
         SharedMerging,
+        UndoHost,
     )
 
 
@@ -105,6 +108,14 @@ def _ask_who_wrote(workspace: Path) -> Iterator[str]:
         yield f"{setting} in {settings} now has {address}"
 
 
+def wire_hosts(host: str, undo: bool, in_project: bool, dry_run: bool) -> Answer:
+    changes = memory.wire_hosts(host, os.environ, undo, in_project, dry_run)
+    changes = tuple(replace(change, notes=tuple(map(in_flags, change.notes))) for change in changes)
+    text = maintenance.hosts_text(changes, undo, dry_run) or "No agent's host is installed."
+    status = 1 if any(change.problems for change in changes) else 0
+    return Answer({"hosts": changes, "dry_run": dry_run}, text, status=status)
+
+
 def plugin(call: Call, as_json: Json = False) -> Answer:
     """Print the path of the agent plugin.
 
@@ -143,6 +154,9 @@ def init(
         bool, typer.Option("--dry-run", help="Show what would be done; write nothing.")
     ] = False,
     leave: Leave = False,
+    host: AgentHost = None,
+    undo: UndoHost = False,
+    project: HostProject = False,
     found: FindWorkspaces = False,
     yes: Annotated[
         bool,
@@ -163,8 +177,19 @@ def init(
     of the project, for all its branches and worktrees. The project itself does not change. In a
     repository of code it asks for this, and does it without a terminal, unless DIR or --here says
     otherwise. A folder that has a memory already, in a workspace above or outside, keeps it.
+
+    With --for HOST it sets up the program that agents run in, by that program's own command or one
+    entry in your settings of it, and makes no workspace. HOST: claude, codex, copilot, vscode,
+    gemini, qwen, cursor, cline, opencode, openclaw, pi, goose, windsurf, zed, kiro.
     """
-    others = any((no_hooks, agents, no_agents, shared, outside, here, dry_run))
+    others = any((no_hooks, agents, no_agents, shared, outside, here))
+    if host is not None or undo or project:
+        if host is None or others or folder or leave or found or yes or (undo and project):
+            raise UsageProblem(
+                "--for goes with --undo or --project and --dry-run alone, and they need it"
+            )
+        return wire_hosts(host, undo, project, dry_run)
+    others = others or dry_run
     if (leave and (found or others)) or (found and (folder or others)) or (yes and not found):
         message = "--leave and --found go with no other option, and --yes only with --found"
         raise UsageProblem(message)
@@ -172,14 +197,14 @@ def init(
         return find(call, yes)
     if leave:
         return leave_adopted(folder or call.workspace)
-    project = call.workspace or os.environ.get("MDMEM_WORKSPACE") or "."
+    code = call.workspace or os.environ.get("MDMEM_WORKSPACE") or "."
     request = Initialise(
         folder=folder or (None if outside else call.workspace),
         hooks=not no_hooks,
         agents=agents,
         no_agents=no_agents,
         shared=shared,
-        project=project if outside else None,
+        project=code if outside else None,
         here=here,
         dry_run=dry_run,
     )

@@ -478,6 +478,21 @@ FindWorkspaces = Annotated[
         "--found", help="Find workspaces under your home folder and choose which to adopt."
     ),
 ]
+AgentHost = Annotated[
+    str | None,
+    typer.Option(
+        "--for",
+        metavar="HOST|all",
+        help="Set an agent's host up to use mdmem; all: those that are installed.",
+    ),
+]
+UndoHost = Annotated[
+    bool, typer.Option("--undo", help="With --for: take out what was put into the host.")
+]
+HostProject = Annotated[
+    bool,
+    typer.Option("--project", help="With --for: also write what the host reads in projects alone."),
+]
 Preamble = Annotated[bool, typer.Option("--preamble", help="The text before the first heading.")]
 Nth = Annotated[int | None, typer.Option("--nth", metavar="N", help="Which one, if several match.")]
 TaskName = Annotated[str, typer.Argument(metavar="NAME", help="The task, in one line.")]

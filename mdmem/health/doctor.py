@@ -39,6 +39,7 @@ _CHECKS: Mapping[str, Callable[[Inspection], Iterator[Finding]]] = {
     "adoption": surroundings.check_adoption,
     "projects": surroundings.check_projects,
     "agents": surroundings.check_agents,
+    "hosts": surroundings.check_hosts,
     "server": surroundings.check_server,
     "events": contents.check_events,
 }

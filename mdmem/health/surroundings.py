@@ -10,14 +10,15 @@ import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from mdmem import __version__
 from mdmem.editors import instructions
+from mdmem.events import read_events
 from mdmem.folder import config, files, hook_files, installed, layout
 from mdmem.folder.config import Settings
 from mdmem.health import sync_status
 from mdmem.health.inspection import DAY_SECONDS, Finding, Inspection, Level
+from mdmem.health.wiring import found_hosts, read_json, text_in, value_in
 from mdmem.lookup import dates
 from mdmem.merge import setup as merge_setup
 from mdmem.merge.setup import MergeSetup
@@ -35,7 +36,6 @@ from mdmem.repo import commit_seconds, commits
 from mdmem.repo.remotes import find_remote
 from mdmem.repo.runner import run
 from mdmem.startup import late
-from mdmem.startup.records import dataclass
 from mdmem.text.document import parse_bytes
 from mdmem.text.facts import INSTRUCTIONS_BEGIN
 from mdmem.warm import running
@@ -48,19 +48,6 @@ from mdmem.workspace import (
     workspaces_meant_by,
 )
 from mdmem.workspace.sync_state import load_state
-
-_CLAUDE_UPDATE = "claude plugin marketplace update mdmem, then claude plugin update mdmem@mdmem"
-_CODEX_UPDATE = "codex plugin add mdmem@mdmem"
-_OPENCLAW_UPDATE = 'openclaw plugins install --force --accept-capabilities "$(mdmem plugin)/mdmem"'
-
-
-@dataclass(frozen=True, slots=True)
-class InstalledPlugin:
-    """A host's plugin. `version` may be empty if unknown; `update` is a command."""
-
-    host: str
-    version: str
-    update: str
 
 
 def check_adoption(inspection: Inspection) -> Iterator[Finding]:
@@ -124,19 +111,19 @@ def _check_hidden(workspace: Workspace) -> Iterator[Finding]:
 
 def check_agents(inspection: Inspection) -> Iterator[Finding]:
     environment = inspection.workspace.environment
-    plugins = list(_installed_plugins(environment))
-    for plugin in plugins:
-        if plugin.version == __version__:
-            yield Finding(check="agents", level=Level.OK, message=f"{plugin.host} has the plugin")
+    plugins = [state for state in found_hosts(environment) if state.versions]
+    for state in plugins:
+        if __version__ in state.versions:
+            yield Finding(check="agents", level=Level.OK, message=f"{state.title} has the plugin")
         else:
             yield Finding(
                 check="agents",
                 level=Level.NOTE,
                 message=(
-                    f"{plugin.host} has version {plugin.version or 'unknown'} of the plugin; mdmem"
-                    f" is {__version__}"
+                    f"{state.title} has version {state.versions[-1] or 'unknown'} of the plugin;"
+                    f" mdmem is {__version__}"
                 ),
-                hint=plugin.update,
+                hint=f"To update it: {verb('init')} {field('host')} {state.name}",
             )
     if not plugins:
         yield Finding(
@@ -172,29 +159,29 @@ def check_server(inspection: Inspection) -> Iterator[Finding]:
         )
 
 
-def _installed_plugins(environment: Mapping[str, str]) -> Iterator[InstalledPlugin]:
-    claude = _read_json(
-        _host_folder(environment, "CLAUDE_CONFIG_DIR", ".claude")
-        / "plugins"
-        / "installed_plugins.json"
-    )
-    entries = _get(claude, "plugins", "mdmem@mdmem")
-    for version in sorted(
-        {_text(each, "version") for each in entries} if isinstance(entries, list) else ()
-    ):
-        yield InstalledPlugin("Claude Code", version, _CLAUDE_UPDATE)
-    cache = (
-        _host_folder(environment, "CODEX_HOME", ".codex") / "plugins" / "cache" / "mdmem" / "mdmem"
-    )
-    versions = sorted(folder.name for folder in cache.iterdir()) if cache.is_dir() else []
-    if versions:
-        yield InstalledPlugin(
-            "Codex", __version__ if __version__ in versions else versions[-1], _CODEX_UPDATE
+def check_hosts(inspection: Inspection) -> Iterator[Finding]:
+    """Name each host that is installed, what it has of mdmem, and when it was last heard of."""
+    log = read_events(inspection.workspace.state)
+    for state in found_hosts(inspection.workspace.environment):
+        if not state.installed:
+            continue
+        times = [
+            event.time for event in log if (event.actor or "").startswith(f"agent/{state.name}")
+        ]
+        version = f" (plugin {state.versions[-1] or 'unknown'})" if state.versions else ""
+        last = f"; last event {max(times).astimezone():%Y-%m-%d %H:%M}" if times else ""
+        lacks = f"; lacks {', '.join(state.missing)}" if state.parts and state.missing else ""
+        has = f"has {', '.join(state.parts)}" if state.parts else "does not use mdmem"
+        yield Finding(
+            check="hosts",
+            level=Level.NOTE if lacks else Level.OK,
+            message=f"{state.title} {has}{version}{lacks}{last}",
+            hint=(
+                ""
+                if state.parts and not state.missing
+                else f"To set it up: {verb('init')} {field('host')} {state.name}"
+            ),
         )
-    openclaw = _openclaw_plugin(environment)
-    if openclaw.is_dir():
-        manifest = _read_json(openclaw / ".claude-plugin" / "plugin.json")
-        yield InstalledPlugin("OpenClaw", _text(manifest, "version"), _OPENCLAW_UPDATE)
 
 
 def _check_openclaw(inspection: Inspection) -> Iterator[Finding]:
@@ -204,13 +191,13 @@ def _check_openclaw(inspection: Inspection) -> Iterator[Finding]:
     settings_path = Path(
         environment.get("OPENCLAW_CONFIG_PATH") or _openclaw_folder(environment) / "openclaw.json"
     )
-    settings = _read_json(settings_path)
+    settings = read_json(settings_path)
     if (
         not _openclaw_plugin(environment).is_dir()
-        or _get(settings, "plugins", "entries", "mdmem", "enabled") is False
+        or value_in(settings, "plugins", "entries", "mdmem", "enabled") is False
     ):
         return
-    named = _text(_get(settings, "mcp", "servers", "mdmem", "env"), "MDMEM_WORKSPACE")
+    named = text_in(value_in(settings, "mcp", "servers", "mdmem", "env"), "MDMEM_WORKSPACE")
     named = named if named and "${" not in named else str(config.own_workspace(environment) or "")
     if not named:
         own = config.user_settings_path(environment)
@@ -284,25 +271,6 @@ def _openclaw_folder(environment: Mapping[str, str]) -> Path:
 
 def _openclaw_plugin(environment: Mapping[str, str]) -> Path:
     return _openclaw_folder(environment) / "extensions" / "mdmem"
-
-
-def _read_json(path: Path) -> Any:
-    try:
-        return json.loads(path.read_bytes())
-    except (OSError, ValueError, RecursionError):
-        return None
-
-
-def _get(values: Any, *names: str) -> Any:
-    # the value under nested names
-    for name in names:
-        values = values.get(name) if isinstance(values, dict) else None
-    return values
-
-
-def _text(values: Any, name: str) -> str:
-    value = _get(values, name)
-    return value if isinstance(value, str) else ""
 
 
 _OLDEST_GIT = (2, 36)  # has `core.fsync`, which makes a commit survive a power cut

@@ -59,6 +59,7 @@ if TYPE_CHECKING:
         FileList,
         FileNames,
         FoundWorkspace,
+        HostChange,
         Initialise,
         InitResult,
         ListFiles,
@@ -672,6 +673,18 @@ def code_repository(request: Initialise, environment: Mapping[str, str]) -> Path
     Raises WorkspaceProblem (`not-allowed`: an agent asks).
     """
     return module("memory.outside").code_repository(request, environment)
+
+
+def wire_hosts(
+    host: str,
+    environment: Mapping[str, str],
+    undo: bool = False,
+    in_project: bool = False,
+    dry_run: bool = False,
+) -> tuple[HostChange, ...]:
+    """Set an agent's host up, or take that back. Raises WorkspaceProblem (`not-allowed`)."""
+    adopting = module("memory.adopting")
+    return tuple(adopting.wire_hosts(host, environment, undo, in_project, dry_run))
 
 
 def leave(folder: Path, environment: Mapping[str, str]) -> bool:

@@ -18,6 +18,7 @@ from mdmem.events import EventRecorder
 from mdmem.folder import config, files, hook_files, installed, layout, trust
 from mdmem.folder.config import Settings
 from mdmem.folder.layout import is_marked
+from mdmem.health import wiring
 from mdmem.index.background import start_catching_up
 from mdmem.memory.commit_hooks import require_hooks_free
 from mdmem.merge import setup
@@ -27,10 +28,11 @@ from mdmem.model.errors import (
     PathProblem,
     RepositoryProblem,
     StorageProblem,
+    UsageProblem,
     WorkspaceProblem,
     field,
 )
-from mdmem.model.reads import FoundWorkspace, Initialise, InitResult
+from mdmem.model.reads import FoundWorkspace, HostChange, Initialise, InitResult
 from mdmem.model.writes import WriteResult
 from mdmem.past.messages import compose_claimed_save
 from mdmem.queries.folders import other_markdown_note
@@ -43,6 +45,7 @@ from mdmem.workspace import (
     Workspace,
     actor_in_shell,
     adoption,
+    find_workspace,
     open_at,
     project_path,
     removed_from,
@@ -602,7 +605,28 @@ def _require_unnamed(folder: Path, environment: Mapping[str, str]) -> None:
         )
 
 
-def _require_person(environment: Mapping[str, str]) -> None:
+def _require_person(environment: Mapping[str, str], does: str = "adopt") -> None:
     people = config.own_list("people", environment)
     actor = actor_in_shell([environment.get("MDMEM_ACTOR")], people, environment)
-    require_person(actor, people, "adopt")
+    require_person(actor, people, does)
+
+
+def wire_hosts(
+    host: str, environment: Mapping[str, str], undo: bool, in_project: bool, dry_run: bool
+) -> Iterator[HostChange]:
+    """Set a host up, or all that are installed. Raises WorkspaceProblem, StorageProblem."""
+    _require_person(environment, "set up an agent's host")
+    states = {state.name: state.installed for state in wiring.found_hosts(environment)}
+    if host not in (*states, "all"):
+        raise UsageProblem(f"{field('host')} takes one of: {', '.join((*states, 'all'))}")
+    workspace, folder = None, Path.cwd()
+    with suppress(MdmemError):
+        workspace = find_workspace(None, environment)
+    with suppress(MdmemError):
+        folder = repo.discover(folder).root
+    project = folder if in_project else None
+    for name in [each for each in states if host in (each, "all")]:
+        if undo:
+            yield wiring.unwire(name, environment, dry_run)
+        elif host == name or states[name]:
+            yield wiring.wire(name, environment, workspace, project, dry_run)

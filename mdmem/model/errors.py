@@ -149,6 +149,7 @@ _OPTIONS = {
     "days": "--day",
     "entry": "--from",
     "everything": "--all",
+    "host": "--for",
     "limit": "-n",
     "replacement": "--with",
     "tags": "--tag",

@@ -20,7 +20,7 @@ from mdmem.show.formatting import (
 
 if TYPE_CHECKING:
     from mdmem.health.doctor import Finding
-    from mdmem.model.reads import FoundWorkspace, InitResult
+    from mdmem.model.reads import FoundWorkspace, HostChange, InitResult
 
 
 def initialised_text(result: InitResult) -> str:
@@ -56,6 +56,20 @@ def found_text(found: Iterable[FoundWorkspace], adopted: Collection[str]) -> str
 def found_line(workspace: FoundWorkspace) -> str:
     author = f" (last change by {workspace.last_change})" if workspace.last_change else ""
     return one_line(f"{workspace.path}{author}")
+
+
+def hosts_text(changes: Iterable[HostChange], undo: bool, dry_run: bool) -> str:
+    """What was done for each host, what is left to do, and the line that takes it back."""
+    rows = []
+    for change in changes:
+        would = "would be " if dry_run else ""
+        done = [f"{would}run: {command}" for command in change.commands]
+        done += [f"{would}{'restored' if undo else 'changed'}: {path}" for path in change.files]
+        back = [f"To take it back: mdmem init --for {change.host} --undo"] if done else []
+        rows.append(change.title if done or change.problems else f"{change.title}: as it was")
+        for text in (*done, *change.problems, *change.notes, *([] if undo else back)):
+            rows += [f"  {line}" for line in steerless(text).splitlines()]
+    return "\n".join(rows)
 
 
 def is_sound(findings: Iterable[Finding]) -> bool:

@@ -162,6 +162,7 @@ FIELDS: Mapping[str, str] = {
         "workspace made_repository written took_out commit hooks merging notes adopted project"
         " dry_run=planned"
     ),
+    "HostChange": "host files commands problems notes",
     "FoundWorkspace": "workspace=path own last_change",
     "Finding": "check level message fixed hint",
     "Problem": "path line code level message",
