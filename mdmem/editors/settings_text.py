@@ -41,14 +41,15 @@ def without(text: str, entries: Iterable[str]) -> tuple[str, tuple[str, ...]]:
     The line ends and commas around an entry may have changed.
     """
     changed: list[str] = []
-    for entry in entries:
-        core = re.escape(entry.strip().rstrip(","))
-        if entry in text:
-            text = text.replace(entry, "")
-        elif re.search(core, text):
-            text = re.sub(rf"\s*{core}\s*,|,?\s*{core}", "", text)
-        else:
+    for entry in sorted(set(entries), key=len, reverse=True):  # one may hold another
+        core = entry.strip().rstrip(",")
+        is_member, escaped = core[:1] in ('"', "{"), re.escape(core)
+        if core not in text:
             changed.append(entry)
+        elif entry.rstrip().endswith(",") or not re.search(rf",\s*{escaped}", text):
+            text = text.replace(entry, "")
+        before = ",?" if is_member else ""
+        text = re.sub(rf"\s*{escaped}\s*,|{before}\s*{escaped}", "", text)
     return text, tuple(changed)
 
 
@@ -116,7 +117,7 @@ def _members(text: str, start: int, members: list[str], is_only: bool) -> str:
     rest = text[start + 1 :]
     lead = rest[: len(rest) - len(rest.lstrip())]
     if not is_only:
-        return "".join(f"{lead}{member}," for member in members)
+        return "".join(f"{lead}{member},{'' if lead else ' '}" for member in members)
     line = text[text.rfind("\n", 0, start) + 1 : start].lstrip("\ufeff")
     outer = _line_end(text) + line[: len(line) - len(line.lstrip())]
     inner = outer + ("\t" if "\n\t" in text else "  ")
