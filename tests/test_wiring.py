@@ -14,7 +14,7 @@ import mdmem
 from mdmem.editors import settings_text
 from mdmem.folder import installed
 from mdmem.health import wiring
-from mdmem.health.wiring import Place, found_hosts, hosts, unwire, wire
+from mdmem.health.wiring import HostFile, found_hosts, hosts, unwire, wire
 from mdmem.model.errors import StorageProblem
 
 TABLE = hosts({"HOME": "/home/ada", "PATH": ""})
@@ -70,7 +70,7 @@ def files(home: Path) -> dict[str, bytes | None]:
     }
 
 
-def places(name: str, environment: Mapping[str, str]) -> list[tuple[Place, Path]]:
+def places(name: str, environment: Mapping[str, str]) -> list[tuple[HostFile, Path]]:
     return [(place, wiring._path(place)) for place in hosts(environment)[name].places]
 
 

@@ -54,7 +54,7 @@ def without(text: str, entries: Iterable[str]) -> tuple[str, tuple[str, ...]]:
 
 
 def json_entries(text: str, wanted: Mapping[str, Any]) -> list[Insertion]:
-    """What a JSON object lacks of `wanted`; it may have comments, trailing commas and a mark.
+    """The insertions for all of `wanted` that a JSON object lacks; it may have comments.
 
     An object with a `command`, or a list, that calls mdmem is an entry that is there.
     """

@@ -9,11 +9,12 @@ import shutil
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from mdmem import __version__
 from mdmem.editors import instructions
-from mdmem.events import read_events
+from mdmem.events import Event, read_events
 from mdmem.folder import config, files, hook_files, installed, layout
 from mdmem.folder.config import Settings
 from mdmem.health import sync_status
@@ -123,7 +124,7 @@ def check_agents(inspection: Inspection) -> Iterator[Finding]:
                     f"{state.title} has version {state.versions[-1] or 'unknown'} of the plugin;"
                     f" mdmem is {__version__}"
                 ),
-                hint=f"To update it: {verb('init')} {field('host')} {state.name}",
+                hint=f"To update it: {verb('init')} {field('host')} {shell_word(state.name)}",
             )
     if not plugins:
         yield Finding(
@@ -161,7 +162,9 @@ def check_server(inspection: Inspection) -> Iterator[Finding]:
 
 def check_hosts(inspection: Inspection) -> Iterator[Finding]:
     """Name each host that is installed, what it has of mdmem, and when it was last heard of."""
-    log = read_events(inspection.workspace.state)
+    log: tuple[Event, ...] = ()
+    with suppress(MdmemError, OSError):  # which `check_events` tells
+        log = read_events(inspection.workspace.state)
     for state in found_hosts(inspection.workspace.environment):
         if not state.installed:
             continue
@@ -179,7 +182,7 @@ def check_hosts(inspection: Inspection) -> Iterator[Finding]:
             hint=(
                 ""
                 if state.parts and not state.missing
-                else f"To set it up: {verb('init')} {field('host')} {state.name}"
+                else f"To set it up: {verb('init')} {field('host')} {shell_word(state.name)}"
             ),
         )
 

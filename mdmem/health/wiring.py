@@ -44,7 +44,7 @@ no file); `folders`, those made for it.
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class HostFile:
     """A settings file of a host, and what goes there.
 
     `form` is `json`, `yaml`, `lines` (mdmem's instructions), or that of a whole file: `file`,
@@ -68,12 +68,12 @@ class Host:
     title: str
     program: str
     signs: Sequence[str]
-    places: Sequence[Place] = ()
+    places: Sequence[HostFile] = ()
     install: Sequence[Sequence[str]] = ()
     remove: Sequence[Sequence[str]] = ()
     record: str = ""
     bundle: Sequence[str] = ()
-    project: Sequence[Place] = ()
+    project: Sequence[HostFile] = ()
     note: str = ""
 
 
@@ -111,7 +111,7 @@ def hosts(environment: Mapping[str, str], workspace: Path | None = None) -> dict
     rows: dict[str, dict[str, Any]] = json.loads(settings_text.json_plain(table))
     for row in rows.values():
         for kind in row.keys() & {"places", "project"}:
-            row[kind] = [Place(**each) for each in row[kind]]
+            row[kind] = [HostFile(**each) for each in row[kind]]
     return {name: Host(**row) for name, row in rows.items()}
 
 
@@ -276,18 +276,18 @@ _FORMS: Mapping[str, Callable[[str, Any], list[Insertion]]] = {
 }
 
 
-def _path(place: Place) -> Path:
+def _path(place: HostFile) -> Path:
     paths = list(map(Path, place.paths))
     found = [path for path in paths if os.path.lexists(path)]
     return (*found, *(path for path in paths if path.parent.is_dir()), paths[0])[0]
 
 
-def _shown(place: Place) -> str:
+def _shown(place: HostFile) -> str:
     content = place.content
     return content if isinstance(content, str) else json.dumps(content, indent=2)
 
 
-def _put(place: Place, entries: _Entries, save: Callable[[], None] | None) -> bool:
+def _put(place: HostFile, entries: _Entries, save: Callable[[], None] | None) -> bool:
     """Put the entries of a place into its file; False if they are there. Without `save` nothing is
     written. Raises ValueError, MdmemError, OSError, RuntimeError: it stays as it is.
     """

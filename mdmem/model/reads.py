@@ -147,7 +147,7 @@ class HostState:
 
 @dataclass(frozen=True, slots=True)
 class HostChange:
-    """What was done for a host, or would be in a dry run: files changed, commands run.
+    """The changes for a host, made or planned: files changed, commands run.
 
     `problems` say what could not be done, with the lines to add; `notes` what else may be.
     """

@@ -59,13 +59,15 @@ def found_line(workspace: FoundWorkspace) -> str:
 
 
 def hosts_text(changes: Iterable[HostChange], undo: bool, dry_run: bool) -> str:
-    """What was done for each host, what is left to do, and the line that takes it back."""
+    """The changes of each host, and the line that takes them back."""
     rows = []
     for change in changes:
         would = "would be " if dry_run else ""
         done = [f"{would}run: {command}" for command in change.commands]
         done += [f"{would}{'restored' if undo else 'changed'}: {path}" for path in change.files]
-        back = [f"To take it back: mdmem init --for {change.host} --undo"] if done else []
+        back = (
+            [f"To take it back: mdmem init --for {shell_word(change.host)} --undo"] if done else []
+        )
         rows.append(change.title if done or change.problems else f"{change.title}: as it was")
         for text in (*done, *change.problems, *change.notes, *([] if undo else back)):
             rows += [f"  {line}" for line in steerless(text).splitlines()]
