@@ -11,6 +11,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 from mdmem import __version__
 from mdmem.editors import instructions
@@ -19,7 +20,7 @@ from mdmem.folder import config, files, hook_files, installed, layout
 from mdmem.folder.config import Settings
 from mdmem.health import sync_status
 from mdmem.health.inspection import DAY_SECONDS, Finding, Inspection, Level
-from mdmem.health.wiring import found_hosts, read_json, text_in, value_in
+from mdmem.health.wiring import found_hosts, read_json
 from mdmem.lookup import dates
 from mdmem.merge import setup as merge_setup
 from mdmem.merge.setup import MergeSetup
@@ -197,10 +198,10 @@ def _check_openclaw(inspection: Inspection) -> Iterator[Finding]:
     settings = read_json(settings_path)
     if (
         not _openclaw_plugin(environment).is_dir()
-        or value_in(settings, "plugins", "entries", "mdmem", "enabled") is False
+        or _get(settings, "plugins", "entries", "mdmem", "enabled") is False
     ):
         return
-    named = text_in(value_in(settings, "mcp", "servers", "mdmem", "env"), "MDMEM_WORKSPACE")
+    named = _text(_get(settings, "mcp", "servers", "mdmem", "env"), "MDMEM_WORKSPACE")
     named = named if named and "${" not in named else str(config.own_workspace(environment) or "")
     if not named:
         own = config.user_settings_path(environment)
@@ -274,6 +275,18 @@ def _openclaw_folder(environment: Mapping[str, str]) -> Path:
 
 def _openclaw_plugin(environment: Mapping[str, str]) -> Path:
     return _openclaw_folder(environment) / "extensions" / "mdmem"
+
+
+def _get(values: Any, *names: str) -> Any:
+    # the value under nested names
+    for name in names:
+        values = values.get(name) if isinstance(values, dict) else None
+    return values
+
+
+def _text(values: Any, name: str) -> str:
+    value = _get(values, name)
+    return value if isinstance(value, str) else ""
 
 
 _OLDEST_GIT = (2, 36)  # has `core.fsync`, which makes a commit survive a power cut

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import stat
 import sys
@@ -33,7 +34,6 @@ _SECONDS = 300.0  # for a host's own command: it may have to fetch something
 _QUIET = {"MDMEM_CONTEXT": "off", "GEMINI_CLI_TRUST_WORKSPACE": "true"}
 """For these commands: no blocks, and no question whether to trust mdmem's own folder."""
 _RECORD_NAME = "hosts.json"
-_MANIFESTS = (".claude-plugin/plugin.json", "qwen-extension.json", "gemini-extension.json")
 _WHOLE = ("file", "script")  # forms of files that are mdmem's alone
 _NAME = late.pattern(r"@([a-z_]+)@")
 _Entries = dict[str, dict[str, Any]]
@@ -61,8 +61,9 @@ class HostFile:
 class Host:
     """A host: `signs` are paths that tell that it is there, besides its program on the PATH.
 
-    `places` count where no command does: `record` is where the host notes what that installed, and
-    `bundle` what that has. `project`: places in a project, which reach everybody who has it.
+    `places` count where no command does. `record` is where the host notes what that installed, a
+    glob, `mark` the pattern of a version there, path included, and `bundle` what it has. `project`:
+    places in a project, which reach everybody who has it.
     """
 
     title: str
@@ -72,6 +73,7 @@ class Host:
     install: Sequence[Sequence[str]] = ()
     remove: Sequence[Sequence[str]] = ()
     record: str = ""
+    mark: str = ""
     bundle: Sequence[str] = ()
     project: Sequence[HostFile] = ()
     note: str = ""
@@ -143,18 +145,12 @@ def _has_program(host: Host, environment: Mapping[str, str]) -> bool:
 
 
 def _versions(host: Host) -> set[str]:
-    """The versions of the bundle that a host has; an empty one is not known."""
-    found, record = set[str](), Path(host.record)
-    for path in record.parent.glob(record.name) if host.record else ():
-        if path.is_dir():
-            version = path.name if path.name[:1].isdigit() else ""
-            named = [text_in(read_json(path / each), "version") for each in _MANIFESTS]
-            found.add(next(filter(None, named), version))
-        elif isinstance(entries := value_in(read_json(path), "plugins", "mdmem@mdmem"), list):
-            found |= {text_in(each, "version") for each in entries}
-        elif value_in(read_json(path), "enabledPlugins", "mdmem@mdmem") is True:
-            found.add(__version__)  # used in place, where the program has it
-    return found
+    """The versions of the bundle that a host has noted; it may use the program's own in place."""
+    record = Path(host.record)
+    paths = record.parent.glob(record.name) if host.record else ()
+    texts = (f"{path}\n{read(path)}" for path in paths)
+    found = {version for text in texts for version in re.findall(host.mark, text)}
+    return {__version__ if version == "true" else version for version in found}
 
 
 def wire(
@@ -174,15 +170,13 @@ def wire(
     has_program = _has_program(host, environment)
     versions = _versions(host)
     due = () if __version__ in versions else (*(host.remove if versions else ()), *host.install)
-    commands = [words for words in due if has_program and "" not in words]
+    by_command = bool(host.install) and (has_program or not host.places)
+    commands = [words for words in due if by_command and "" not in words]
     changed, problems = list[str](), _run(commands, environment) if save else []
     if commands and save:
         entries[""] = {}
         save()
-    if host.install and not has_program and not host.places:
-        typed = "\n".join(_typed(words) for words in host.install if "" not in words)
-        problems.append(f"{host.program} is not on the PATH, to run this:\n{typed}")
-    places = [] if host.install and has_program else list(host.places)
+    places = [] if by_command else list(host.places)
     for place in host.project if project else ():
         paths = [str(project / path) for path in place.paths] if project else ()
         places.append(replace(place, paths=paths))
@@ -389,21 +383,15 @@ def _save(records: Mapping[str, _Entries], environment: Mapping[str, str]) -> No
 # What hosts keep, which may be anything.
 
 
+def read(path: Path) -> str:
+    """The text of a file; empty where there is none."""
+    with suppress(OSError):
+        return path.read_text(encoding="utf-8", errors="replace")
+    return ""
+
+
 def read_json(path: Path) -> Any:
     """The values of a JSON file; None where there are none."""
-    try:
-        return json.loads(path.read_bytes())
-    except (OSError, ValueError, RecursionError):
-        return None
-
-
-def value_in(values: Any, *names: str) -> Any:
-    """The value under nested names, or None."""
-    for name in names:
-        values = values.get(name) if isinstance(values, dict) else None
-    return values
-
-
-def text_in(values: Any, name: str) -> str:
-    value = value_in(values, name)
-    return value if isinstance(value, str) else ""
+    with suppress(ValueError, RecursionError):
+        return json.loads(read(path))
+    return None
