@@ -307,6 +307,7 @@ TOPICS = {
     "claude-code": "Use it with Claude Code",
     "codex": "Use it with Codex",
     "openclaw": "Use it with OpenClaw",
+    "hosts": "Set up an agent's host: Cursor, opencode, Gemini CLI and others",
     "any-mcp-client": "Use it with any MCP client",
     "anthropic-sdk": "Use it with the Anthropic SDK",
     "agents": "How an agent uses mdmem",
@@ -329,10 +330,12 @@ TOPICS = {
     "context": "The memory block in an agent's prompt, and the flush before a compaction",
     "scale": "Cost at scale",
 }
-_CLIENT_PAGES = ("claude-code", "codex", "openclaw", "any-mcp-client", "anthropic-sdk")
+_CLIENT_PAGES = ("claude-code", "codex", "openclaw", "hosts", "any-mcp-client", "anthropic-sdk")
 # the pages for other words
 _TOPIC_ALIASES = {
     **dict.fromkeys(("files", "format"), "file-format"),
+    **dict.fromkeys(("copilot", "vscode", "gemini", "qwen", "cursor", "cline"), "hosts"),
+    **dict.fromkeys(("opencode", "pi", "goose", "windsurf", "zed", "kiro"), "hosts"),
     **dict.fromkeys(("config", "environment"), "settings"),
     **dict.fromkeys(("upgrade", "uninstall", "completion", "setup"), "install"),
     **{
@@ -345,7 +348,6 @@ _TOPIC_ALIASES = {
         "block": "context",
         "server": "mcp",
         "claude": "claude-code",
-        "hosts": "clients",
         "transcripts": "digest",
         "timer": "digest",
         "cron": "digest",

@@ -28,11 +28,14 @@ async function block(name: string, ctx: any, fields: object): Promise<string> {
 }
 
 export default function (pi: any) {
-  let source = "startup"; // of the next start; empty: the session has its block
-  pi.on("session_start", (event: any) => {
-    source = ["resume", "reload", "fork"].includes(event.reason) ? "resume" : "startup";
+  let source: string | undefined; // of the next start; empty: the session has its block
+  pi.on("session_start", () => {
+    source = undefined;
   });
   pi.on("before_agent_start", async (event: any, ctx: any) => {
+    const entries: any[] = ctx.sessionManager.getEntries();
+    const isResumed = entries.some((entry) => entry.message?.role === "assistant");
+    source ??= isResumed ? "resume" : "startup";
     const start = source && (await block("SessionStart", ctx, { source }));
     source = "";
     const found = await block("UserPromptSubmit", ctx, { prompt: event.prompt });
