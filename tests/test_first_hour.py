@@ -16,6 +16,7 @@ from mdmem.memory import first_hour
 __all__ = ["system"]
 SAID = "We decided to name the boiler Heron because of the licence."
 KEPT = "name the boiler Heron"
+CURSOR = '{\n  "mcpServers": {}  // none yet\n}\n'
 OWN = '# mine\npeople = ["ada"]  # and nobody else\n'
 
 
@@ -25,6 +26,8 @@ def home(shell: Shell, system: Path) -> Path:
     folder = shell.world.home / ".openclaw/agents/main/sessions"
     folder.mkdir(parents=True)
     write_session(folder, SAID, "agent: Done.", "I prefer tea.")
+    (shell.world.home / ".cursor").mkdir()
+    (shell.world.home / ".cursor/mcp.json").write_text(CURSOR)
     shell.patch.chdir(shell.world.home)
     shell.folder = shell.world.home
     return shell.world.home
@@ -61,6 +64,8 @@ class TestFromNothing:
         heads = [line for line in done.err.splitlines() if not line.startswith(" ")]
         assert heads == [
             f"mdmem init {home}/notes",
+            "mdmem init --for cursor",
+            "mdmem init --for openclaw",
             str(settings(home)),
             "mdmem digest",
             "mdmem dream --apply",
@@ -82,7 +87,7 @@ class TestFromNothing:
         assert state(home) == before
         assert shell.world.git(home / "notes", "rev-parse", "HEAD").stdout == head
 
-    @pytest.mark.parametrize("step", range(5))
+    @pytest.mark.parametrize("step", range(7))
     def test_killed_behind_any_step_it_goes_on(
         self, shell: Shell, home: Path, monkeypatch: pytest.MonkeyPatch, step: int
     ):
@@ -148,18 +153,20 @@ class TestAsking:
         done = self.ask(shell, "\n\n\n\n")
         assert done.status == 0
         assert done.out.count("]: ") <= 4
+        assert "agent-hook" in (home / ".cursor/hooks.json").read_text()
         assert KEPT in done.out
 
     def test_answers_of_ones_own(self, shell: Shell, home: Path):
-        done = self.ask(shell, f"{home}/mine\nno\nnone\n")
+        done = self.ask(shell, f"{home}/mine\nnone\nno\nnone\n")
         assert done.status == 0
         assert settings(home).read_text() == f'[in."{home}/mine"]\ndream = "off"\n'
         assert (home / "mine/MEMORY.md").exists()
+        assert (home / ".cursor/mcp.json").read_text() == CURSOR
         assert "mdmem schedule" not in done.out
 
     def test_an_answer_that_is_none(self, shell: Shell, home: Path):
         before = state(home)
-        done = self.ask(shell, "\nyes\nperhaps\n")
+        done = self.ask(shell, "\nall\nyes\nperhaps\n")
         assert done.status == 2
         assert "'perhaps' is none of apply, propose, none" in done.out
         assert state(home) == before

@@ -14,8 +14,8 @@ from mdmem.cli.terminal import shown
 from mdmem.memory import first_hour
 from mdmem.model.errors import UsageProblem, number_of, shell_word
 from mdmem.model.pipelines import DigestResult, DreamResult
-from mdmem.model.reads import SetupAnswers, SetupFindings, SetupResult
-from mdmem.show import runs
+from mdmem.model.reads import HostChange, SetupAnswers, SetupFindings, SetupResult
+from mdmem.show import maintenance, runs
 from mdmem.show.formatting import one_line
 
 if TYPE_CHECKING:
@@ -66,12 +66,12 @@ def setup(
 
 
 def _answers(found: SetupFindings, asks: bool) -> SetupAnswers:
-    hosts = [host.name for host in found.hosts if not host.wired]
+    hosts: Sequence[str] = found.hosts
     count = sum(found.sessions.values())
     folder, reads, nights = None, bool(count), "apply"
     if asks:
         folder = None if found.is_there else _ask_folder(found)
-        hosts = _ask_hosts(hosts) if hosts else []
+        hosts = _ask_hosts(hosts) if hosts else ()
         reads = reads and _ask_sessions(found, count)
         nights = _ask_nights()
     return SetupAnswers(folder=folder, hosts=tuple(hosts), reads=reads, nights=nights)
@@ -124,6 +124,8 @@ def _tell(command: str, outcome: object) -> None:
         outcome = runs.digest_totals(outcome)
     elif isinstance(outcome, DreamResult):
         outcome = runs.dream_totals(outcome)
+    elif isinstance(outcome, HostChange):
+        outcome = maintenance.hosts_text((outcome,), undo=False, dry_run=False)
     lines = (one_line(line) for line in str(outcome).splitlines() if line)
     print(command, *lines, sep="\n    ", file=sys.stderr, flush=True)
 

@@ -69,7 +69,11 @@ def find(environment: Mapping[str, str], named: str | None = None) -> SetupFindi
         or (outside.free_folder(code, environment) if code else _place(start, environment)),
         project=code,
         everything=scope.is_all,
-        hosts=wiring.found_hosts(environment),
+        hosts=tuple(
+            host.name
+            for host in wiring.found_hosts(environment)
+            if host.installed and (host.missing or not host.parts)
+        ),
         sessions=_sessions(scope, environment),
     )
 
@@ -128,8 +132,8 @@ class _Setup:
         root = self._made()
         for host in self._answers.hosts:
             self._note("hosts", host)
-            wired = wiring.wire(host, self._environment)
-            self._tell(f"mdmem init --for {host}", wired)
+            change = wiring.wire(host, self._environment, workspace=root)
+            self._tell(f"mdmem init --for {host}", change)
         self._write_settings(root)
         with closing(Memory.open(root, self._environment, progress=self._progress)) as memory:
             if self._answers.reads:

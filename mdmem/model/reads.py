@@ -43,58 +43,6 @@ class Initialise:
 
 
 @dataclass(frozen=True, slots=True)
-class HostState:
-    """An agents' host that is installed. `wired`: mdmem is entered in it."""
-
-    name: str
-    wired: bool
-
-
-@dataclass(frozen=True, slots=True)
-class SetupFindings:
-    """What `setup` found.
-
-    - `folder`: of the workspace that is there (`is_there`), or of the one to be made.
-    - `project`: the repository of code whose memory that will be; None: it is for everything.
-    - `hosts`: those that are installed. `sessions`: each client's number of the last days.
-    """
-
-    is_there: bool
-    folder: Path
-    project: Path | None
-    everything: bool
-    hosts: tuple[HostState, ...]
-    sessions: Mapping[str, int]
-
-
-@dataclass(frozen=True, slots=True)
-class SetupAnswers:
-    """What `setup` is to do; `folder` None is the one found, `nights` as the setting `dream`."""
-
-    folder: str | None
-    hosts: tuple[str, ...]
-    reads: bool
-    nights: str
-
-
-@dataclass(frozen=True, slots=True)
-class BlockLine:
-    """A fact in a block, with the line of a session where it was said."""
-
-    text: str
-    cited: str
-
-
-@dataclass(frozen=True, slots=True)
-class SetupResult:
-    """The block that the next session will get, and where its lines come from."""
-
-    workspace: str
-    block: str
-    lines: tuple[BlockLine, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class InitResult:
     """The result of `init`: files written, their commit, hooks installed, lines for the user.
 
@@ -158,6 +106,51 @@ class HostChange:
     commands: tuple[str, ...]
     problems: tuple[str, ...]
     notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SetupFindings:
+    """What `setup` found.
+
+    - `folder`: of the workspace that is there (`is_there`), or of the one to be made.
+    - `project`: the repository of code whose memory that will be; None: it is for everything.
+    - `hosts`: installed, and without a part of mdmem.
+    - `sessions`: each client's number of the last days.
+    """
+
+    is_there: bool
+    folder: Path
+    project: Path | None
+    everything: bool
+    hosts: tuple[str, ...]
+    sessions: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class SetupAnswers:
+    """What `setup` is to do; `folder` None is the one found, `nights` as the setting `dream`."""
+
+    folder: str | None
+    hosts: tuple[str, ...]
+    reads: bool
+    nights: str
+
+
+@dataclass(frozen=True, slots=True)
+class BlockLine:
+    """A fact in a block, with the line of a session where it was said."""
+
+    text: str
+    cited: str
+
+
+@dataclass(frozen=True, slots=True)
+class SetupResult:
+    """The block that the next session will get, and where its lines come from."""
+
+    workspace: str
+    block: str
+    lines: tuple[BlockLine, ...]
 
 
 @dataclass(frozen=True, slots=True)
