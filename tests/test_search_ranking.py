@@ -87,6 +87,15 @@ def test_the_day_that_a_question_names_comes_first() -> None:
     assert texts(index, "sailing trip in 2024")[0] == "a sailing trip"
 
 
+def test_a_tag_is_a_word_of_its_entry_and_changes_no_other_score() -> None:
+    text = far("the staging server moved{}", "the office moved", "operations: ops")
+    tagged, plain = index_of(list=text.format(" #ops")), index_of(list=text.format(""))
+    assert texts(tagged, "ops")[:2] == ["operations: ops", "the staging server moved"]
+    assert not any(match.hit.near for match in search(tagged, "ops")[:2])
+    scores = [[match.hit.score for match in search(each, "office")] for each in (tagged, plain)]
+    assert scores[0] == scores[1]
+
+
 def test_a_question_is_no_answer() -> None:
     index = index_of(on_2025_05_01=far("is the boat ready?", "the boat is ready"))
     assert texts(index, "boat")[0] == "the boat is ready"

@@ -65,6 +65,11 @@ def test_the_copy_of_a_fact_does_not_count() -> None:
     ) == (TagCount("Work", 2),)
 
 
+def test_tags_are_named_as_they_are_typed() -> None:
+    (one, two) = facts(a="- one #a\n- two\n")
+    assert most_tagged((two, one), ("tag:a",)) == most_tagged((two, one), ("#A",)) == [one, two]
+
+
 def test_without_facts_there_are_no_tags() -> None:
     assert tags() == ()
 

@@ -97,6 +97,24 @@ def test_by_what_narrows(diary: Desk, wanted: dict[str, object], expected: list[
     assert sorted(texts(diary, query="walrus", **wanted)) == sorted(expected)
 
 
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("#sea", ["third walrus"]),
+        ("walrus #sea", ["third walrus"]),
+        ("tag:SEA fourth walrus", ["third walrus"]),
+        ("sea", ["third walrus"]),
+        ("#walrus third", ["third walrus", "fourth walrus", "second walrus", "first walrus"]),
+    ],
+)
+def test_a_tag_in_a_query_is_asked_for_where_an_entry_has_it(
+    diary: Desk, query: str, expected: list[str]
+) -> None:
+    assert texts(diary, query=query)[:1] == expected[:1]
+    assert sorted(texts(diary, query=query)) == sorted(expected)
+    assert Memory.open(diary.root, os.environ).search(Search(query=query)).query == query
+
+
 def test_facts_by_the_same(diary: Desk) -> None:
     memory = Memory.open(diary.root, os.environ)
     listed = memory.facts(ListFacts(since="yesterday", session="two"))

@@ -219,7 +219,7 @@ class TestExplained:
         assert self.lines(Explanation(self.PARTS, ())) == [
             "      score 1.50",
             '      +1.75  "Tea": 1.25 in the entry, 0.50 nearby',
-            '      +0.40  "memories": 0.40 in the headings, file name or front matter as "Memory"',
+            '      +0.40  "memories": 0.40 in the headings, file name, tags or front matter as "Memory"',
             '      +0.25  "dog": 0.25 in a question before the entry by a related word',
             '      +0.10  "東京": 0.10 by characters',
             '      +0.10  "tea": 0.10 later',

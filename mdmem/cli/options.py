@@ -157,7 +157,10 @@ Query = Annotated[
     list[str] | None,
     typer.Argument(
         metavar="QUERY",
-        help="Words; any of them may match. With a filter alone: the newest matching entries.",
+        help=(
+            "Words; any of them may match. #x or tag:x: only what has this tag. With a filter"
+            " alone: the newest matching entries."
+        ),
     ),
 ]
 BySource = Annotated[

@@ -25,7 +25,7 @@ from mdmem.model.trail import Entry, Origin
 from mdmem.startup import late
 from mdmem.startup.records import dataclass
 from mdmem.text.document import plain_title
-from mdmem.text.facts import ABOUT_JOINT, may_have_copies, shown_text
+from mdmem.text.facts import ABOUT_JOINT, may_have_copies, plain_tag, shown_text
 from mdmem.text.terms import (
     SplitText,
     as_indexed,
@@ -212,7 +212,7 @@ def join_spellings(numbers: Mapping[str, int]) -> tuple[TagCount, ...]:
 
 def most_tagged(facts: Iterable[Hit], tags: Iterable[str]) -> list[Hit]:
     """Facts by the number of these tags that they have, otherwise in their order."""
-    wanted_tags = {folded_label(tag) for tag in tags}
+    wanted_tags = {folded_label(plain_tag(tag)) for tag in tags}
     return sorted(
         facts, key=lambda hit: -len(wanted_tags & {folded_label(tag) for tag in hit.tags})
     )
@@ -299,11 +299,12 @@ def _names(path: str) -> str:
 def words_held(
     entry: Entry, about: str, terms_of_fields: Mapping[str, Mapping[str, str]], language: str
 ) -> tuple[AbstractSet[str], AbstractSet[str]]:
-    """The words of `query.own_terms` in an entry's text; those in its headings, file name or front
-    matter.
+    """The words of `query.own_terms` in an entry's text; those in its headings, file name, tags or
+    front matter.
     """
     own = _kept_words_of_text(shown_text(entry), language)
-    above = with_about(heading_words(entry.path, entry.section, language), about, language)
+    words = " ".join(filter(None, (about, *entry.tags)))
+    above = with_about(heading_words(entry.path, entry.section, language), words, language)
     pairs = terms_of_fields["grams"]
     in_text = _behind(terms_of_fields["text"], own.indexed.split()) | (
         _behind(pairs, grams(own.runs)) if pairs else set()

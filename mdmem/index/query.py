@@ -31,6 +31,7 @@ from mdmem.index.schema import NEVER, schema
 from mdmem.model import FactId
 from mdmem.model.trail import Ranges, complement
 from mdmem.startup.records import dataclass, field
+from mdmem.text.facts import plain_tag
 from mdmem.text.terms import ENGLISH, Terms, encodable, members, query_terms, related, weak_terms
 
 _ANSWERS_KEPT = 20_000
@@ -471,7 +472,7 @@ def label_conditions(passing_filter: Filter) -> Iterator[tuple[str, tuple[str, .
         yield "kind", (folded_label(passing_filter.kind),)
     alternatives = [*((tag,) for tag in passing_filter.tags), passing_filter.any_tags]
     for tags in filter(None, alternatives):
-        yield "tag", tuple(folded_label(tag.removeprefix("#")) for tag in tags)
+        yield "tag", tuple(folded_label(plain_tag(tag)) for tag in tags)
 
 
 def _labels(passing_filter: Filter) -> Iterator[Query]:

@@ -475,6 +475,7 @@ def _text_fields(
             before, section_fields = place, _section_fields(path, *place)
             day_number = entry.day.toordinal() if entry.day else ranking.NO_DAY
         above = with_about(section_fields.heading, about, own.language)
+        over = with_about(above, " ".join(entry.tags), own.language)
         fields: dict[str, Any] = {
             "label": entry_labels(entry, kind, owner, section_fields.labels),
             "day": day_number,
@@ -487,7 +488,7 @@ def _text_fields(
             "around_length": _length(words_around),
             "heading": (
                 words_above := (
-                    " ".join((above.indexed, *grams(above.runs))) if above.runs else above.indexed
+                    " ".join((over.indexed, *grams(over.runs))) if over.runs else over.indexed
                 )
             ),
             "heading_length": _length(words_above),

@@ -80,7 +80,7 @@ def _written_to(memory: Memory, call: ToolCall) -> Memory:
 
 def _search(memory: Memory, call: ToolCall) -> str:
     values = call.values
-    tags = tuple(tag.removeprefix("#") for tag in values.get("tags", ()))
+    tags = tuple(values.get("tags", ()))
     query = values.get("query", "").strip()
     if not query and not any(values.get(name) for name in ("since", "until", "history", "as_of")):
         return facts_text(memory.recall(tags, values["limit"]))

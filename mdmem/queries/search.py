@@ -34,7 +34,7 @@ from mdmem.model.trail import Ranges
 from mdmem.past import fresh_trail
 from mdmem.queries import folders, later
 from mdmem.startup.records import replace
-from mdmem.text.facts import split_key
+from mdmem.text.facts import plain_tag, split_key
 from mdmem.workspace import Progress, Say, Workspace
 
 if TYPE_CHECKING:
@@ -51,7 +51,31 @@ _NEAREST = 8
 def search(
     workspace: Workspace, request: Search, say: Say, progress: Progress | None = None
 ) -> SearchResult:
-    """The entries that answer a query best; raises UsageProblem."""
+    """The entries that answer a query best; raises UsageProblem.
+
+    `#x` and `tag:x` in it are a tag where an entry has it, else words.
+    """
+    if request.sessions or not ("#" in request.query or "tag:" in request.query):
+        return _search(workspace, request, say, progress)
+    result = _search(workspace, _with_tags(workspace, request, say), say, progress)
+    return replace(result, query=request.query)
+
+
+def _with_tags(workspace: Workspace, request: Search, say: Say) -> Search:
+    tags, words = list(request.tags), list[str]()
+    for word in request.query.split():
+        tag = plain_tag(word)
+        has_tag = Filter(tags=(tag,), history=True)
+        if tag not in ("", word) and fresh(workspace, say).index.finder.holds(has_tag):
+            tags.append(tag)
+        else:
+            words.append(word)
+    return replace(request, query=" ".join(words), tags=tuple(tags))
+
+
+def _search(
+    workspace: Workspace, request: Search, say: Say, progress: Progress | None
+) -> SearchResult:
     if request.as_of is not None:
         return _search_as_of(workspace, request, request.as_of, say, progress)
     today = workspace.now().date()

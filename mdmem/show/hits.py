@@ -84,7 +84,7 @@ _FIELD_NAMES = {
     "text": "in the entry",
     "around": "nearby",
     "asked": "in a question before the entry",
-    "heading": "in the headings, file name or front matter",
+    "heading": "in the headings, file name, tags or front matter",
     "grams": "by characters",
     "grams_around": "by characters nearby",
 }

@@ -187,6 +187,11 @@ def before_tags(text: str, end: int) -> tuple[int, tuple[str, ...]]:
     return end, tuple(reversed(tags))
 
 
+def plain_tag(name: str) -> str:
+    """A tag as typed (`#x`, `tag:x`) by its name alone."""
+    return name.removeprefix("tag:").removeprefix("#")
+
+
 def _is_tag(name: str) -> bool:
     """A letter, then letters with their marks, digits, `_`, `-` and `/`."""
     return name[:1].isalpha() and all(
@@ -459,7 +464,7 @@ def require_kind(kind: str) -> str:
 
 def add_labels(words: str, until: date | None, tags: Iterable[str]) -> str:
     """Add expiry and tags; after a fence on a line of their own."""
-    names = [tag.removeprefix("#") for tag in tags]
+    names = list(map(plain_tag, tags))
     for name in names:
         if not _is_tag(name):
             hint = f"Give {field('tags')} once for each tag." if "," in name or " " in name else ""
