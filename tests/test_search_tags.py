@@ -1,4 +1,5 @@
 from datetime import date
+from typing import Any
 
 from mdmem.folder.layout import kind_of
 from mdmem.index.indexed import most_tagged
@@ -68,6 +69,17 @@ def test_the_copy_of_a_fact_does_not_count() -> None:
 def test_tags_are_named_as_they_are_typed() -> None:
     (one, two) = facts(a="- one #a\n- two\n")
     assert most_tagged((two, one), ("tag:a",)) == most_tagged((two, one), ("#A",)) == [one, two]
+
+
+def test_an_open_item_of_a_list_is_a_task_and_a_done_one_is_past() -> None:
+    finder = index_of(a="- [ ] call Bo\n- [x] call Cy\n- [-] sell it\n- [task] paint\n").finder
+
+    def listed(**conditions: Any) -> list[str]:
+        return [hit.text for hit in finder.entries(Filter(facts_only=True, **conditions), TODAY)]
+
+    assert listed(kind="Task") == ["[ ] call Bo", "paint"]
+    assert listed(undone=True) == ["[ ] call Bo", "paint"]
+    assert listed() == ["[ ] call Bo", "[x] call Cy", "[-] sell it", "paint"]
 
 
 def test_without_facts_there_are_no_tags() -> None:

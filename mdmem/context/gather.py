@@ -205,7 +205,7 @@ def _promptless_offers(
 
     def entries(name: str | None, **conditions: Any) -> list[Hit]:
         member = members[name]
-        hits = member.index.finder.entries(Filter(valid_on=today, **conditions), today)
+        hits = member.index.finder.entries(Filter(valid_on=today, undone=True, **conditions), today)
         hits = search.completed_hits(member.workspace, hits, today, say)
         return [replace(hit, workspace=name) for hit in hits] if name else list(hits)
 

@@ -25,7 +25,14 @@ from mdmem.model.trail import Entry, Origin
 from mdmem.startup import late
 from mdmem.startup.records import dataclass
 from mdmem.text.document import plain_title
-from mdmem.text.facts import ABOUT_JOINT, may_have_copies, plain_tag, shown_text
+from mdmem.text.facts import (
+    ABOUT_JOINT,
+    OPEN_BOX,
+    is_done,
+    may_have_copies,
+    plain_tag,
+    shown_text,
+)
 from mdmem.text.terms import (
     SplitText,
     as_indexed,
@@ -45,6 +52,9 @@ PAST_LABEL = "mark:past"
 """Of rows that are no longer current, moved or not."""
 MOVED_LABEL = "mark:moved"
 CONTRADICTED_LABEL = "mark:contradicted"
+DONE_LABEL = "mark:done"
+TASK = "task"
+"""The kind of an open item of a list of tasks, which the file does not name."""
 COPIED_LABEL = "mark:copied"
 """Of all rows but perhaps one of a fact that is in several lines; of some others too."""
 
@@ -94,8 +104,11 @@ def entry_labels(entry: Entry, kind: FileKind, owner: str, place: str) -> str:
     labels = f"{owner} {statement_label(entry)} {place}"
     for tag in entry.tags:
         labels += f" {as_label('tag', folded_label(tag))}"
-    if entry.kind is not None:
-        labels += f" {as_label('kind', folded_label(entry.kind))}"
+    is_open = entry.fact is not None and entry.text.startswith(OPEN_BOX)
+    if kind_name := entry.kind or (TASK if is_open else None):
+        labels += f" {as_label('kind', folded_label(kind_name))}"
+    if entry.fact is not None and is_done(entry.text):
+        labels += f" {DONE_LABEL}"
     return (
         f"{labels} {FACT_LABEL}"
         if entry.fact is not None and kind is not FileKind.BOOTSTRAP

@@ -15,6 +15,7 @@ from mdmem.index import ranking
 from mdmem.index.indexed import (
     CONTRADICTED_LABEL,
     COPIED_LABEL,
+    DONE_LABEL,
     FACT_LABEL,
     MOVED_LABEL,
     PAST_LABEL,
@@ -64,7 +65,7 @@ class Filter:
     - `since`, `until`: inclusive, by the entry's day, else its commit's in `zone` (None: the
       system's), else today.
     - `min_confidence`: pending edits pass. `facts_only`: list items only; `contradicted`: those
-      that contradict others.
+      that contradict others; `undone`: without tasks that are done.
     - `log_days_from`: daily logs only from that day on; entries without a day pass.
     - `valid_on`: without entries that expired before; `until D` holds through D.
     - `expires_by`: entries with a last day up to this one.
@@ -87,6 +88,7 @@ class Filter:
     log_days_from: date | None = None
     facts_only: bool = False
     contradicted: bool = False
+    undone: bool = False
     valid_on: date | None = None
     expires_by: date | None = None
     zone: tzinfo | None = None
@@ -432,6 +434,11 @@ def _conditions(passing_filter: Filter, today: date) -> Iterator[tuple[Occur, Qu
                 MOVED_LABEL if passing_filter.history else PAST_LABEL,
                 index_option="basic",
             ),
+        )
+    if passing_filter.undone:
+        yield (
+            Occur.MustNot,
+            Query.term_query(schema(), "label", DONE_LABEL, index_option="basic"),
         )
     for condition in _labels(passing_filter):
         yield Occur.Must, Query.const_score_query(condition, 0.0)

@@ -503,6 +503,7 @@ def facts_in(
         since=since,
         until=until,
         facts_only=True,
+        undone=not request.everything,
         valid_on=None if request.everything else today,
         expires_by=_last_day_to_expire(workspace, request),
         history=request.everything,
@@ -559,7 +560,10 @@ def tags_in(
 ) -> TagCatalogue:
     today = workspace.now().date()
     entry_filter = Filter(
-        facts_only=True, valid_on=today, zone=config.zone(workspace.settings.timezone)
+        facts_only=True,
+        undone=True,
+        valid_on=today,
+        zone=config.zone(workspace.settings.timezone),
     )
     index, counts = _ask(
         workspace, index, lambda finder: finder.tags(entry_filter, today), say, progress

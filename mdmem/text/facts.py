@@ -49,6 +49,8 @@ _CONTENT_WORD = late.pattern(r"[^\W_]+(?:['’][^\W_]+)*")
 _FIRST_UNSPACED = "\u0e00"
 _DATED = late.pattern(r"\d{4}-\d{2}-\d{2}\b|\d{1,2}:\d{2}\b")
 TASK_BOX = late.pattern(r"\[[ xX]\] ")
+OPEN_BOX = "[ ] "
+_DONE_BOX = late.pattern(r"\[[xX-]\] ")
 KIND_LABEL = late.pattern(r"^\[([^\W\d_]{2,})\](?![(\[:])[ \t]*")
 _BLOCK_ID = late.pattern(r"(?:^|\s)\^[A-Za-z0-9-]+$")
 _COMMENT = late.pattern(r"(?s)<!--.*?(?:-->|\Z)")
@@ -88,6 +90,11 @@ def is_dated(text: str) -> bool:
 
 def may_repeat(text: str) -> bool:
     return is_dated(text) or bool(TASK_BOX.match(text))
+
+
+def is_done(text: str) -> bool:
+    """True for an item of a list of tasks that is ticked or cancelled."""
+    return bool(_DONE_BOX.match(text))
 
 
 def may_have_copies(text: str, key: str | None) -> bool:
