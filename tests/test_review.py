@@ -370,6 +370,34 @@ def test_no_advice_removes_a_line_of_a_note() -> None:
     ]
 
 
+def test_two_notes_with_the_same_words_are_about_two_subjects() -> None:
+    def notes(*texts: str) -> list[CuratedFile]:
+        names = map(FilePath, ("People/Mei.md", "People/Tom.md"))
+        files = (curated(text, path) for text, path in zip(texts, names, strict=True))
+        return [replace(each, keeps_lines=True) for each in files]
+
+    assert reviewed(*notes("# Mei\n\n- Kids: none\n", "# Tom\n\n- Kids: none\n")) == ()
+    words = "- moved to the old town with the two cats in {}\n"
+    assert reviewed(*notes(words.format("March"), words.format("spring"))) == ()
+    assert len(reviewed(*notes("- tea\n\n# B\n\n- tea\n", "- milk\n"))) == 1
+    assert len(reviewed(curated("- tea\n"), *notes("- tea\n", "- tea\n"))) == 2
+
+
+def test_no_advice_removes_a_line_that_a_link_names() -> None:
+    file = curated("- tea\n- tea ^a1\n- milk (until 2026-03-04) ^b2\n- rum (until 2026-03-04)\n")
+    pair = curated("- likes tea\n- hates tea ^a1\n")
+    advice = find_advice(
+        [file], fact_states(file), [contradiction(pair, None)], ROOM, TODAY, {"a1", "b2"}
+    )
+    assert [(each.line, each.command[1], each.change is None) for each in advice] == [
+        (3, "show", True),
+        (4, "forget", False),
+        (2, "show", True),
+        (1, "conflicts", True),
+    ]
+    assert advice[-1].forgets == (("mdmem", "forget", fact("likes tea")),)
+
+
 def test_a_file_is_tidied_unless_it_is_read_only() -> None:
     text = "## A\n\n- tea\n- tea\n"
     (advice,) = reviewed(CuratedFile(path=MEMORY, document=parse(text), size=len(text), changed={}))

@@ -5,7 +5,8 @@ does it; and its safe part carried out.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
+from contextlib import suppress
 from datetime import date
 
 from mdmem.editors import section as section_editor
@@ -24,6 +25,7 @@ from mdmem.past.entry_states import match_entries
 from mdmem.past.table import Trail
 from mdmem.proposals import branches
 from mdmem.queries.conflicts import conflicts
+from mdmem.startup import late
 from mdmem.startup.records import dataclass, replace
 from mdmem.text.document import (
     Document,
@@ -56,6 +58,8 @@ _REMOVALS = frozenset(
     )
 )
 _QUOTED = 60
+_LINK_TO_BLOCK = late.pattern(r"#\^([A-Za-z0-9-]+)")
+_BLOCK_ID = late.pattern(r"(?m)\s\^([A-Za-z0-9-]+)[ \t\r]*$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,10 +211,16 @@ class _LocatedFact:
     item: Item
     section: Section | None
     state: FactState
+    is_kept: bool
 
     @property
     def line(self) -> int:
         return self.item.start + 1
+
+    @property
+    def note(self) -> FilePath | None:
+        """Its file, if that is a person's note."""
+        return self.file.path if self.file.keeps_lines else None
 
     @property
     def section_key(self) -> tuple[FilePath, int]:
@@ -223,14 +233,19 @@ def find_advice(
     conflicts: Iterable[ConflictView],
     budget: Budget,
     today: date,
+    linked: Set[str] = frozenset(),
 ) -> tuple[Advice, ...]:
-    """Find it anew after each piece that is carried out. `conflicts` may be of any files."""
-    located = _locate(curated, facts)
+    """Find it anew after each piece that is carried out. `conflicts` may be of any files.
+
+    `linked`: block ids that links name; no advice removes their lines.
+    """
+    located = _locate(curated, facts, linked)
     ended = [each for each in map(_no_longer_holds, located) if each is not None]
     unique = [fact for fact in _without(located, ended) if not may_repeat(fact.item.fact.text)]
     duplicates = list(_duplicates(unique))
     single = _without(unique, duplicates)
-    kept = frozenset(file.path for file in curated if file.keeps_lines)
+    kept: set[str] = {file.path for file in curated if file.keeps_lines}
+    kept |= {_where(fact) for fact in located if fact.is_kept}
     of_files = [
         each
         for file in curated
@@ -257,7 +272,7 @@ def _with_removals(advice: Iterable[Advice], located: Iterable[_LocatedFact]) ->
     remaining = _MAX_REMOVALS
     for each in advice:
         fact = facts[each.path, each.line] if each.kind in _REMOVALS else None
-        if fact is None or fact.file.read_only or fact.file.keeps_lines or not remaining:
+        if fact is None or fact.file.read_only or fact.is_kept or not remaining:
             yield replace(each, safe=False) if each.safe else each
             continue
         remaining -= 1
@@ -270,12 +285,20 @@ def _with_removals(advice: Iterable[Advice], located: Iterable[_LocatedFact]) ->
         )
 
 
-def _locate(curated: Iterable[CuratedFile], facts: Iterable[FactState]) -> list[_LocatedFact]:
+def _locate(
+    curated: Iterable[CuratedFile], facts: Iterable[FactState], linked: Set[str]
+) -> list[_LocatedFact]:
     states: dict[tuple[FilePath, int], FactState] = {
         (state.entry.path, state.entry.start_line - 1): state for state in facts
     }
     return [
-        _LocatedFact(file, item, file.document.section_at(item.start), state)
+        _LocatedFact(
+            file=file,
+            item=item,
+            section=file.document.section_at(item.start),
+            state=state,
+            is_kept=file.keeps_lines or not linked.isdisjoint(_BLOCK_ID.findall(item.raw)),
+        )
         for file in curated
         for item in items(file.document)
         if (state := states.get((file.path, item.start))) is not None
@@ -347,8 +370,11 @@ def _removal_advice(
 
 
 def _duplicates(located: Sequence[_LocatedFact]) -> Iterator[Advice]:
-    """Facts with the id of an earlier one; in two sections they may be two facts."""
-    first: dict[FactId, _LocatedFact] = {}
+    """Facts with the id of an earlier one; in two sections they may be two facts.
+
+    In two notes they are two: each is about its own subject.
+    """
+    first: dict[tuple[FactId, FilePath | None], _LocatedFact] = {}
     first_in_section: dict[tuple[FactId, tuple[FilePath, int]], _LocatedFact] = {}
     for fact in located:
         fact_id = fact.item.fact.id
@@ -358,10 +384,10 @@ def _duplicates(located: Sequence[_LocatedFact]) -> Iterator[Advice]:
             yield _removal_advice(
                 fact, AdviceKind.DUPLICATE, message, _adds_nothing(fact.item, earlier.item)
             )
-        elif fact_id in first:
-            message = f"{_quoted(fact)} is also in {_where(first[fact_id])}"
+        elif earlier := first.get((fact_id, fact.note)) or first.get((fact_id, None)):
+            message = f"{_quoted(fact)} is also in {_where(earlier)}"
             yield _removal_advice(fact, AdviceKind.DUPLICATE, message, safe=False)
-        first.setdefault(fact_id, fact)
+        first.setdefault((fact_id, fact.note), fact)
         first_in_section.setdefault(key, fact)
 
 
@@ -383,7 +409,12 @@ def _near_duplicates(located: Sequence[_LocatedFact]) -> Iterator[Advice]:
     nearest: dict[int, tuple[float, int]] = {}
     for pair in candidate_pairs(texts, texts):
         first, second = sorted(pair)
-        if first == second or _is_settled_by_keys(located[first], located[second]):
+        notes = {located[first].note, located[second].note} - {None}
+        if (
+            first == second
+            or len(notes) > 1
+            or _is_settled_by_keys(located[first], located[second])
+        ):
             continue
         overlap = word_overlap(texts[first], texts[second])
         if overlap >= _NEAR:
@@ -407,12 +438,14 @@ def _is_settled_by_keys(left: _LocatedFact, right: _LocatedFact) -> bool:
     return bool(both_hold) and left.section_key == right.section_key
 
 
-def _contradiction(conflict: ConflictView, kept: Collection[str]) -> Advice:
-    """Advice on two facts; no command forgets one in a file of which lines are kept."""
+def _contradiction(conflict: ConflictView, kept: Set[str]) -> Advice:
+    """Advice on two facts; no command forgets one in a line that is kept."""
     first, second = conflict.first, conflict.second
     hits = [hit for hit in (first, second) if hit.fact is not None]
     facts = tuple(hit.fact for hit in hits if hit.fact is not None)
-    own = [hit for hit in hits if not conflict.is_of_parts and hit.path not in kept]
+    own = [
+        hit for hit in hits if not conflict.is_of_parts and kept.isdisjoint((hit.path, hit.place))
+    ]
     why = f" ({conflict.key})" if conflict.key else ""
     return Advice(
         kind=AdviceKind.CONTRADICTION,
@@ -555,7 +588,7 @@ def gather_advice(workspace: Workspace, say: Say) -> tuple[Advice, ...]:
         curated = list(_curated_files(workspace, trail))
         again = {each.number for each in trail_update.here_again(workspace, trail)}
         facts = [fact for file in curated for fact in _fact_states(trail, file, again, today)]
-        return find_advice(curated, facts, listed, budget, today)
+        return find_advice(curated, facts, listed, budget, today, _linked(workspace))
 
 
 def apply_safe_advice(
@@ -596,6 +629,16 @@ def _curated_files(workspace: Workspace, trail: Trail) -> Iterator[CuratedFile]:
             read_only=read_only,
             keeps_lines=workspace.is_note(path),
         )
+
+
+def _linked(workspace: Workspace) -> frozenset[str]:
+    """The block ids that links in memory name."""
+    ids: set[str] = set()
+    for listed in workspace.memory_files().values():
+        with suppress(PathProblem):
+            data = files.read(listed.full_path) or b""
+            ids.update(_LINK_TO_BLOCK.findall(data.decode("utf-8", "replace")))
+    return frozenset(ids)
 
 
 def _last_changes(
