@@ -10,10 +10,10 @@ from mdmem.memory import Memory
 from mdmem.merge import setup
 from mdmem.model import Source
 from mdmem.model.errors import HistoryProblem, UsageProblem
-from mdmem.model.history import ChangeKind, DayView, FactChange, ShowChanges
+from mdmem.model.history import ChangeKind, DayView, FactChange, ShowChanges, ShowHistory
 from mdmem.model.reads import SectionView, Show
 from mdmem.model.writes import Action, EditSection, Forget, Log, Remember, WriteOptions
-from mdmem.show.past import changes_text, day_text
+from mdmem.show.past import changes_text, day_notes, day_text, history_text
 
 OLD, NEW = "works at Figma", "works at Notion"
 
@@ -303,6 +303,19 @@ class TestDays:
         ]
         empty = self.day(dated.on("2026-02-01"), "2026-01-20")
         assert (empty.logs, empty.changes) == ((), ())
+
+    def test_the_day_of_adoption_is_short(self, dated: DatedMemory) -> None:
+        dated.at.write("mdmem.toml", 'paths = ["notes/*.md"]\n')
+        for n in range(12):
+            dated.at.write(f"notes/n{n}.md", f"# Note {n}\n\n- fact {n} a\n- fact {n} b\n")
+        day = dated.at.world.environment["GIT_AUTHOR_DATE"][:10]
+        dated.at.commit()
+        memory = dated.on(day)
+        (line, *_) = history_text(memory.history(ShowHistory()), False, False).splitlines()
+        assert line.endswith("  12 files, 24 entries")
+        view = self.day(memory, "today")
+        assert (len(view.changes), view.more) == (20, 4)
+        assert day_notes(view)[-1].startswith("4 more changes: ")
 
     def test_what_a_log_lost_is_told(self, dated: DatedMemory) -> None:
         dated.on("2026-02-01").apply(Log("rain"))

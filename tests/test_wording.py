@@ -147,6 +147,7 @@ _IN_COMMANDS = {
     "_RUNS": "a constant",
     "near[0]": "the name of a page or command",
     "days[0]": "a date",
+    "view.day": "a date",
 }
 """The placeholders in commands of messages that are no name, path or text of somebody's."""
 

@@ -17,7 +17,14 @@ from mdmem.mcp.arguments import in_arguments
 from mdmem.mcp.tools import WORKSPACE
 from mdmem.memory import Memory
 from mdmem.model import FileKind, FilePath, Source
-from mdmem.model.errors import FactProblem, PathProblem, WorkspaceProblem, json_line, printable
+from mdmem.model.errors import (
+    FactProblem,
+    PathProblem,
+    WorkspaceProblem,
+    json_line,
+    number_of,
+    printable,
+)
 from mdmem.model.history import DayView, ShowHistory
 from mdmem.model.prompts import BuildContext, Purpose
 from mdmem.model.reads import Outline, SectionView, Show
@@ -400,6 +407,7 @@ def day_text(view: DayView) -> str:
     ]
     changes = changes_text(view.changes, colour=False) if view.changes else ""
     changed = ["", "Changed:", *clean(changes).split("\n")] if changes else []
+    changed += [number_of(view.more, "more change")] if view.more else []
     return bounded(
         [*lines, *changed] or [f"Nothing was logged on {view.day}."], "memory_get of a file"
     )

@@ -120,11 +120,12 @@ class ChangeList:
 
 @dataclass(frozen=True, slots=True)
 class DayView:
-    """A day: its logs, and the changes to facts that they do not tell."""
+    """A day: its logs, and the changes to facts that they do not tell; `more` are left out."""
 
     day: date
     logs: tuple[SectionView, ...]
     changes: tuple[FactChange, ...]
+    more: int = 0
 
 
 _MAX_SHOWN = 10_000

@@ -141,14 +141,16 @@ def _show_day(workspace: Workspace, day: date, say: Say) -> DayView:
         if workspace.kind_of(path) is FileKind.DAILY and layout.day_of(path, workspace.daily) == day
     ]
     asked = ShowChanges(since=day.isoformat(), until=day.isoformat(), limit=0)
+    changes = tuple(
+        each
+        for each in fact_changes.list_changes(workspace, asked, say).changes
+        if each.kind is not ChangeKind.ADDED or each.path not in paths
+    )
     return DayView(
         day=day,
         logs=tuple(_read(workspace, Show(file=path)) for path in paths),
-        changes=tuple(
-            each
-            for each in fact_changes.list_changes(workspace, asked, say).changes
-            if each.kind is not ChangeKind.ADDED or each.path not in paths
-        ),
+        changes=changes[: ShowChanges().limit],
+        more=len(changes[ShowChanges().limit :]),
     )
 
 

@@ -9,7 +9,7 @@ from itertools import groupby
 from operator import attrgetter
 
 from mdmem.model import Op, Status
-from mdmem.model.errors import number_of, printable
+from mdmem.model.errors import field, number_of, printable, verb
 from mdmem.model.history import (
     Blame,
     BlamedLine,
@@ -93,7 +93,12 @@ def day_text(view: DayView, terminal: bool, colour: bool) -> str:
 
 
 def day_notes(view: DayView) -> tuple[str, ...]:
-    return () if view.logs else (f"nothing was logged on {view.day}",)
+    more = (
+        f"{number_of(view.more, 'more change')}: {verb('changes')} {field('since')} {view.day}"
+        f" {field('until')} {view.day} {field('limit')} 0"
+    )
+    nothing = () if view.logs else (f"nothing was logged on {view.day}",)
+    return (*nothing, more) if view.more else nothing
 
 
 Marked = tuple[DiffKind, str]
@@ -101,6 +106,7 @@ Marked = tuple[DiffKind, str]
 _RED, _GREEN = "\x1b[31m", "\x1b[32m"
 _MINUTE = "%Y-%m-%d %H:%M"
 _CONTEXT_LINES = 2
+_MOST_FILES = 10
 _INDENT = "    "
 
 
@@ -124,7 +130,8 @@ def _commit_lines(history: SectionHistory) -> Iterator[str]:
     for _, revisions in groupby(history.revisions, attrgetter("made.statement")):
         changes = tuple(revisions)
         cites = tuple(dict.fromkeys(cited for change in changes for cited in change.made.cites))
-        line = f"{_attributed(changes[0])}{_locations(changes, history)}{_first_words(changes)}"
+        words = _first_words(changes) if len({each.path for each in changes}) <= _MOST_FILES else ""
+        line = f"{_attributed(changes[0])}{_locations(changes, history)}{words}"
         yield one_line(f"{line}{_cites_suffix(cites, history)}")
 
 
@@ -135,7 +142,10 @@ def _attributed(revision: RevisionView) -> str:
 
 
 def _locations(revisions: Sequence[RevisionView], history: SectionHistory) -> str:
-    """The sections that a commit changed: one by its name, several as the number in each file."""
+    """The sections that a commit changed: one by its name, several as the number in each file.
+
+    Of many files, as on the day on which a folder was adopted, only how many they are.
+    """
     deepest = max(revisions, key=lambda revision: len(revision.section))
     if all(
         revision.path == deepest.path
@@ -145,6 +155,9 @@ def _locations(revisions: Sequence[RevisionView], history: SectionHistory) -> st
         same = (deepest.path, deepest.section) == (history.path, history.section)
         return "" if same else f"  {location(deepest.path, deepest.section)}"
     numbers = Counter(revision.path for revision in reversed(revisions))
+    if len(numbers) > _MOST_FILES:
+        entries = sum(max(len(each.added), len(each.removed)) for each in revisions)
+        return f"  {number_of(len(numbers), 'file')}, {number_of(entries, 'entry', 'entries')}"
     files = (f"{path} ({number_of(number, 'section')})" for path, number in numbers.items())
     return f"  {', '.join(files)}"
 

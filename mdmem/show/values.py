@@ -39,7 +39,7 @@ FIELDS: Mapping[str, str] = {
     "FileList": "total stale files",
     "FileRow": "path title changed facts sections",
     "SectionCount": "section level facts",
-    "DayView": "day logs changes",
+    "DayView": "day logs changes more?",
     # looking back
     "ChangeList": "changes since! until!",
     "FactChange": (
