@@ -6,11 +6,12 @@ A fact is named by its text, its key, its id or the beginning of that.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from datetime import date, timedelta
 from itertools import islice
 from pathlib import Path
 from posixpath import normpath
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from mdmem.editors import facts as fact_editor
 from mdmem.folder import files, layout
@@ -29,11 +30,13 @@ from mdmem.model.reads import SectionView, Show
 from mdmem.model.trail import Mark, Occurrence
 from mdmem.model.writes import Forget
 from mdmem.past import entry_states, fresh_trail
-from mdmem.startup.records import dataclass
-from mdmem.text import fact_names
+from mdmem.startup import late
+from mdmem.startup.records import dataclass, replace
+from mdmem.text import fact_names, frontmatter
 from mdmem.text.document import (
     Document,
     Section,
+    address_of,
     etag,
     find_section,
     join_path,
@@ -49,13 +52,87 @@ from mdmem.text.facts import Item, entries, holds_key, items, may_have_copies, n
 from mdmem.workspace import Workspace
 
 if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
     from mdmem.past.table import Trail
 
 
 _MOST_NAMED = 3
 _MOST_READ = 2000
 
+_AT_LINE = late.pattern(r"(.+\.[mM][dD]):([1-9]\d*)")
+_NIGHT = late.pattern(r"(?m)^Mdmem-Run: (dream/\d{4}-\d{2}-\d{2})$")
+_LAST_NIGHT = "last night"
+
 HintCommand = Callable[[FilePath], str]
+R = TypeVar("R", bound="DataclassInstance")
+
+
+# What answers and files have for a fact, a run or a file.
+
+
+def as_meant(workspace: Workspace, request: R, *names: str) -> R:
+    """A request whose fields `names` have ids for lines (PATH:LINE), and its file a path.
+
+    A line that is in no fact is its section, where a section can be asked for: in the fields
+    `section` and `target`. Raises FactProblem (`fact-not-found`), SectionProblem.
+    """
+    changed: dict[str, Any] = {}
+    if file := getattr(request, "file", None):
+        changed["file"] = path_meant(workspace, file)
+    for name in names:
+        word = (getattr(request, name, None) or "").strip()
+        if match := _AT_LINE.fullmatch(word):
+            changed |= _at_line(workspace, FilePath(normpath(match[1])), int(match[2]), name)
+        elif name in ("reference", "target") and (night := run_meant(workspace, word)) != word:
+            changed[name] = night
+    options = getattr(request, "options", None)
+    if options is not None and (match := _AT_LINE.fullmatch(options.supersedes or "")):
+        place = _at_line(workspace, FilePath(normpath(match[1])), int(match[2]), "supersedes")
+        changed["options"] = replace(options, supersedes=place.get("supersedes", match[0]))
+    changed = {name: value for name, value in changed.items() if hasattr(request, name)}
+    return replace(request, **changed) if changed else request
+
+
+def _at_line(workspace: Workspace, path: FilePath, line: int, name: str) -> dict[str, Any]:
+    """The fields that name what is in a line; none where no memory file has that path."""
+    full_path = _memory_paths(workspace).get(path)
+    if full_path is None:
+        return {}
+    document = parse_bytes(read_file(workspace, path, full_path) or b"")
+    section = document.section_at(line - 1)
+    item = next((each for each in items(document) if each.start < line <= each.end), None)
+    if item is not None:
+        copies = locate_fact(workspace, item.fact.id, EDITABLE)
+        is_one_of_several = len(copies) > 1 and workspace.kind_of(path) in EDITABLE
+        place: dict[str, Any] = {"file": path} if is_one_of_several or name == "section" else {}
+        if is_one_of_several and name == "fact" and section:
+            place["section"] = join_path(section.path)
+        return {**place, name: item.fact.id}
+    address = address_of(document, section) if section else ("", None)
+    if name not in ("section", "target") or address is None or line > len(document.lines):
+        hint = f"To see it: {verb('show')} {shell_word(path)}"
+        raise FactProblem("fact-not-found", f"no fact in line {line} of {path}", hint)
+    if section is None:
+        return {"file": path, name: None, "preamble": True}
+    return {"file": path, name: address[0], "nth": address[1]}
+
+
+def run_meant(workspace: Workspace, word: str) -> str:
+    """The name of a run: of the newest night for `last night`, if there was one."""
+    if word.casefold() != _LAST_NIGHT or workspace.repository.head() is None:
+        return word
+    command = ("log", "-1", "--format=%B", "--grep=^Mdmem-Run: dream/")
+    branches = "--branches=mdmem/proposals/dream"
+    message = workspace.repository.git(*command, branches, "HEAD").decode("utf-8", "replace")
+    return next(iter(_NIGHT.findall(message)), word)
+
+
+def path_meant(workspace: Workspace, file: str) -> str:
+    """The path of a file that is named without its ending or by an alias; a folder's as it is."""
+    is_folder = any(layout.within(each, [normpath(file)]) for each in _memory_paths(workspace))
+    is_path = layout.is_markdown(file) or is_folder
+    return file if is_path else file_named(workspace, file) or file
 
 
 def memory_file(workspace: Workspace, file: str | None) -> FilePath:
@@ -159,7 +236,9 @@ def with_suggestions(
 
 
 def file_named(workspace: Workspace, word: str) -> FilePath | None:
-    """The only memory file of a name, folder and ending optional; or the log of `today`."""
+    """The only memory file of a name, folder and ending optional, else of an alias in its front
+    matter; or the log of `today`.
+    """
     days_ago = layout.DAYS_AGO.get(word.strip().casefold())
     if days_ago is not None:
         log = workspace.log_path(workspace.now().date() - timedelta(days=days_ago))
@@ -172,7 +251,18 @@ def file_named(workspace: Workspace, word: str) -> FilePath | None:
     }
     whole = [path for path, stem in stems.items() if stem == folded]
     paths = whole or [path for path, stem in stems.items() if stem.rpartition("/")[2] == folded]
+    paths = paths or list(islice(_with_alias(workspace, word.strip().casefold()), 2))
     return paths[0] if len(paths) == 1 else None
+
+
+def _with_alias(workspace: Workspace, folded: str) -> Iterator[FilePath]:
+    for path, full_path in islice(_memory_paths(workspace).items(), _MOST_READ):
+        with suppress(PathProblem):
+            text = (read_file(workspace, path, full_path) or b"").decode("utf-8", "replace")
+            if text.startswith("---") and folded in text.casefold():
+                aliases = frontmatter.aliases(parse_bytes(text.encode()))
+                if folded in map(str.casefold, aliases):
+                    yield path
 
 
 def _holders(workspace: Workspace, word: str) -> tuple[list[FilePath], bool]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from mdmem import secrets
 from mdmem.events import EventRecorder
@@ -89,6 +89,9 @@ _HOMES = {
     "conflicts-resolve": "review.contradict",
 }
 """Verb → module, for those that are not the edit of one file."""
+
+
+R = TypeVar("R")
 
 
 def _silent(_: str) -> None:
@@ -218,12 +221,17 @@ class Memory:
 
     def apply(self, change: Change) -> WriteResult:
         """Carry out one change, committed when this returns. Raises MdmemError (no change)."""
+        change = self._meant(change, "fact", "entry", "first", "second", "reference")
         return self._write(
             change.verb,
             change.options,
             lambda: carry_out(self._to_write, change, self._say),
             change,
         )
+
+    def _meant(self, request: R, *names: str) -> R:
+        meant: R = module("lookup.lookup").as_meant(self.workspace, request, *names)
+        return meant
 
     def change_file(self, change: WholeFileEdit | MovePath) -> WriteResult:
         """Change a file of any name, or a folder: like `apply`. Raises MdmemError (no change)."""
@@ -290,6 +298,7 @@ class Memory:
         Raises FactProblem (`fact-not-found`, `fact-ambiguous`), TextProblem (`bad-text`),
         RefusedChange (`secret-found`), RepositoryProblem (`cannot-purge`, `repository-busy`).
         """
+        request = self._meant(request, "fact")
         with (
             self._record_event(
                 "plan-purge", WriteOptions(actor=request.actor, session=request.session)
@@ -305,6 +314,7 @@ class Memory:
 
         Raises MdmemError (it was refused, or is not complete; running it again completes it).
         """
+        request = self._meant(request, "fact")
         with (
             self._record_event(
                 "purge", WriteOptions(actor=request.actor, session=request.session)
@@ -378,6 +388,7 @@ class Memory:
 
         Raises as `show`, and FactProblem (`fact-not-found`, `fact-ambiguous`).
         """
+        request = self._meant(request, "section")
         return module("queries.show").show_named(self._as_seen(), request, self._say)
 
     def show_as_of(self, request: Show, as_of: str) -> SectionView:
@@ -416,6 +427,7 @@ class Memory:
 
         Raises UsageProblem (a value out of range), WorkspaceProblem (`no-sessions` to search).
         """
+        request = self._meant(request) if request.file else request
         with self._record_event("search") as event:
             workspace = self.workspace
             find = (
@@ -467,6 +479,7 @@ class Memory:
 
     def facts(self, request: ListFacts) -> FactList:
         """List the facts of memory, newest first."""
+        request = self._meant(request) if request.file else request
         seen, asked = self._as_seen(), request
         if seen.contents is not None:
             asked = replace(request, limit=0, offset=0)
@@ -482,6 +495,7 @@ class Memory:
         `fact-ambiguous`).
         """
         with self._record_event("history"):
+            request = self._meant(request, "target")
             answer = module("queries.history").show_history(self.workspace, request, self._say)
             return (
                 module("nights.digest.known_sessions").with_gone(self.workspace, answer)
@@ -495,6 +509,7 @@ class Memory:
 
     def changes(self, request: ShowChanges) -> ChangeList:
         """List commits' changes of facts, newest first. Raises UsageProblem (a day is invalid)."""
+        request = self._meant(request)
         with self._record_event("changes"):
             return module("queries.fact_changes").list_changes(self.workspace, request, self._say)
 
@@ -515,6 +530,7 @@ class Memory:
         `fact-ambiguous`).
         """
         with self._record_event("blame"):
+            request = self._meant(request, "section")
             answer = module("queries.blame").show_blame(self.workspace, request, self._say)
             return (
                 module("nights.digest.known_sessions").with_gone(self.workspace, answer)

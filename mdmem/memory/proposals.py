@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from mdmem.events import EventRecorder
+from mdmem.lookup import lookup
 from mdmem.model.errors import ProposalProblem
 from mdmem.model.proposals import (
     Decide,
@@ -20,7 +21,7 @@ from mdmem.model.proposals import (
 from mdmem.model.writes import WriteOptions
 from mdmem.proposals import branches, listings
 from mdmem.review import deciding, list_decisions, proposing
-from mdmem.startup.records import dataclass
+from mdmem.startup.records import dataclass, replace
 from mdmem.workspace import Say, Workspace
 
 
@@ -35,7 +36,8 @@ class Proposals:
 
     def propose(self, request: Propose) -> ProposedWrite:
         """Propose an edit, committed on its own branch. Raises MdmemError (nothing is changed)."""
-        options = request.edit.options
+        edit = lookup.as_meant(self.workspace, request.edit, "fact", "entry")
+        request, options = replace(request, edit=edit), edit.options
         with self.record_event(f"propose-{request.edit.verb}", options) as event:
             done = proposing.propose(self.workspace, request, self.say)
             event.done(

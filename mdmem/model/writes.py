@@ -23,6 +23,11 @@ _NIGHT = late.pattern(r"dream/\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])")
 _MINUTE = late.pattern(r"([01]\d|2[0-3]):[0-5]\d")
 
 
+def is_run(name: str) -> bool:
+    """True for a name of the form in which runs are named."""
+    return _RUN.fullmatch(name) is not None
+
+
 def is_night(name: str) -> bool:
     """True for the name of a night, as commits have it: dream/YYYY-MM-DD."""
     return _NIGHT.fullmatch(name) is not None and is_iso_day(name.partition("/")[2])
@@ -319,7 +324,7 @@ class Revert:
     @property
     def may_be_run(self) -> bool:
         """True if the reference has the form in which runs are named."""
-        return _RUN.fullmatch(self.reference) is not None
+        return is_run(self.reference)
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,6 +35,7 @@ from mdmem.model.history import (
     TextHistory,
 )
 from mdmem.model.trail import Occurrence, Revision, RevisionOutline, TrailCommit
+from mdmem.model.writes import is_run
 from mdmem.past import differences, file_changes
 from mdmem.past.differences import changed_lines
 from mdmem.past.notes import commit_note, line_cites, line_notes, statement_of
@@ -66,6 +67,8 @@ def show_history(
             return _history_of_id(past, request.target, path, request.limit)
         if request.nth is not None:
             return _section_history(past, path, request)
+        if is_run(request.target) and (of_run := _file_history(past, path, request)).revisions:
+            return of_run
         return _history_of_word(past, request, request.target, path)
 
 
@@ -279,13 +282,16 @@ def _with_texts(trail: Trail, changes: Sequence[_ChangeOutline]) -> Iterator[_Ch
 
 
 def _file_history(past: Past, path: FilePath | None, request: ShowHistory) -> SectionHistory:
+    """What was done to a file, or by the run that `request` names."""
+    run = request.target if request.target and is_run(request.target) else None
     number_read = (request.limit + 1) * (_MORE_CHANGES if request.by_commit else 1)
     while True:
-        changes = past.trail.section_changes(path, number_read)
+        read = past.trail.section_changes(path, number_read)
+        changes = tuple(each for each in read if run in (None, commit_note(each[0]).run))
         counted = (
             len({commit.number for commit, *_ in changes}) if request.by_commit else len(changes)
         )
-        if counted > request.limit or len(changes) < number_read:
+        if counted > request.limit or len(read) < number_read:
             break
         number_read *= _MORE_CHANGES
     if (

@@ -49,7 +49,7 @@ def _path(workspace: Workspace, file: str) -> FilePath:
     return (
         path
         if layout.is_outside(path) and path in workspace.memory_files()
-        else layout.parse_path(file)
+        else layout.parse_path(lookup.path_meant(workspace, file))
     )
 
 

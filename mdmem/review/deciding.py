@@ -14,6 +14,7 @@ from mdmem.changes.recover import Transaction
 from mdmem.changes.verbs import EditedText, Verb
 from mdmem.editors import EditResult
 from mdmem.folder import files
+from mdmem.lookup import lookup
 from mdmem.model import (
     CommitId,
     FactId,
@@ -252,6 +253,7 @@ def part_edit(taking: PartTaking, vouch: bool, options: WriteOptions) -> AcceptE
 
 
 def _find(workspace: Workspace, named: str) -> Proposal:
+    named = lookup.run_meant(workspace, named)
     if is_night(named):
         return _of_night(workspace, named)
     ref = branches.find_proposal(workspace, named)
