@@ -1,5 +1,6 @@
 """The commands that read, as a user meets them."""
 
+import pytest
 from commandline import LOG, Shell
 
 from mdmem.folder import files
@@ -89,3 +90,28 @@ class TestReads:
         )
         shell.patch.setenv("MDMEM_ALLOW", "append")
         assert shell.run("check", "--staged", "--json").status == 0
+
+
+@pytest.mark.parametrize(
+    ("command", "rows"),
+    [
+        (["tags"], "tags"),
+        (["outline", "MEMORY.md"], "sections"),
+        (["when", "the "], "stays"),
+        (["conflicts"], "conflicts"),
+        (["review"], "advice"),
+    ],
+)
+def test_so_many_rows_of_any_list(shell: Shell, command: list[str], rows: str):
+    shell.write(
+        "MEMORY.md",
+        "# Memory\n\n## A\n\n- pet: the cat\n- pet: the dog\n- the #x\n- the #x\n\n"
+        "## B\n\n- pet: the fox\n- pet: the owl\n- the end (until 2026-01-01)\n- the door #y\n",
+    )
+    shell.run("save")
+    whole = shell.run(*command, "-n", "0", "--json").answer[rows]
+    assert len(whole) > 1
+    first = shell.run(*command, "-n", "1", "--json").answer[rows]
+    assert first == whole[:1]
+    assert f"1 of {len(whole)} (all: -n 0)" in shell.run(*command, "-n", "1").err
+    assert shell.run(*command, "-n", "-1").status == 2

@@ -11,16 +11,22 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from mdmem.cli.fast_parser import Call
 from mdmem.cli.terminal import count, say
 from mdmem.folder import trust
 from mdmem.memory import Memory
 from mdmem.model import MAX_FILE_BYTES
-from mdmem.model.errors import TextProblem, UsageProblem
-from mdmem.startup.records import dataclass
+from mdmem.model.errors import TextProblem, UsageProblem, field
+from mdmem.model.rules import require_range
+from mdmem.startup.records import dataclass, replace
 from mdmem.workspace import Progress
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+R = TypeVar("R", bound="DataclassInstance")
 
 
 class CommandEntry(NamedTuple):
@@ -208,6 +214,16 @@ class Answer:
     text: str
     notes: Sequence[str] = ()
     status: int = 0
+
+
+def first_rows(result: R, name: str, limit: int) -> tuple[R, tuple[str, ...]]:
+    """A result with so many rows of its list `name` (0: all), and a note if there are more."""
+    require_range("limit", limit, 0, sys.maxsize)
+    rows = getattr(result, name)
+    if len(rows) <= (limit or len(rows)):
+        return result, ()
+    first = replace(result, **{name: rows[:limit]})
+    return first, (f"{limit:,} of {len(rows):,} (all: {field('limit')} 0)",)
 
 
 def open_memory(call: Call, any_settings: bool = False) -> Memory:

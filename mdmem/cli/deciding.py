@@ -8,7 +8,7 @@ from contextlib import nullcontext
 from typing import TYPE_CHECKING, Annotated
 
 from mdmem.cli import review_room, terminal
-from mdmem.cli.commands import Answer, missing, open_memory
+from mdmem.cli.commands import Answer, first_rows, missing, open_memory
 from mdmem.cli.fast_parser import Call
 from mdmem.cli.terminal import shown
 from mdmem.cli.write_options import write_answer, write_options
@@ -53,6 +53,7 @@ if TYPE_CHECKING:
         FactArgument,
         Json,
         ListStamp,
+        MostRows,
         Reason,
         Session,
         Vouch,
@@ -109,6 +110,7 @@ def proposals(
     proposal: Annotated[
         str | None, typer.Argument(metavar="ID", help="Show this one, with all of its parts.")
     ] = None,
+    limit: MostRows = 0,
     as_json: Json = False,
 ) -> Answer:
     """List what is proposed, numbered, or show one by its ID.
@@ -121,10 +123,12 @@ def proposals(
         view = memory.proposals.show(proposal)
         return Answer(view, show.proposal_text(view))
     listed, now = memory.proposals.standing(), memory.workspace.now()
+    numbered, more = first_rows(listed.numbered, "items", limit)
+    listed = replace(listed, numbered=numbered)
     return Answer(
         show.proposals_json(listed, now),
         review_room.list_text(listed, now, terminal.size(sys.stdout)[0]),
-        () if listed.views else ("no open proposals",),
+        more if listed.views else ("no open proposals",),
     )
 
 
@@ -338,6 +342,7 @@ def review(
             ),
         ),
     ] = False,
+    limit: MostRows = 0,
     actor: Actor = None,
     session: Session = None,
     reason: Reason = None,
@@ -364,10 +369,11 @@ def review(
         if numbered is not None and (numbered.items or result.advice):
             return review_room.review(memory, numbered, result.advice)
     waits = result.waiting.proposals or result.waiting.unreadable
+    result, more = first_rows(result, "advice", limit)
     return Answer(
         result,
         maintenance.reviewed_text(result),
-        () if result.advice or waits else ("nothing to tidy",),
+        more if result.advice or waits else ("nothing to tidy",),
     )
 
 
@@ -397,6 +403,7 @@ def conflicts(
             help="Keep both: mark these two as not contradicting each other.",
         ),
     ] = None,
+    limit: MostRows = 0,
     **shared: Writing,
 ) -> Answer:
     """List facts that contradict each other, to settle them.
@@ -410,7 +417,7 @@ def conflicts(
         return write_answer(open_memory(call).apply(Resolve(*resolve, options)))
     if options != WriteOptions():
         raise UsageProblem("the options of a write go with --resolve")
-    listed = open_memory(call).conflicts()
+    listed, more = first_rows(open_memory(call).conflicts(), "conflicts", limit)
     count = len(listed.conflicts)
     notes, status = hits.answer_notes("conflicts", count, listed), hits.answer_status(count, listed)
-    return Answer(listed, hits.conflicts_text(listed), notes, status)
+    return Answer(listed, hits.conflicts_text(listed), (*notes, *more), status)

@@ -311,6 +311,9 @@ FactArgument = Annotated[
 SectionArgument = Annotated[
     str | None, typer.Argument(metavar="SECTION", help="A heading, or several joined by ' > '.")
 ]
+MostRows = Annotated[
+    int, typer.Option("-n", metavar="N", help="Maximum number of rows; 0 for all.")
+]
 EditPreamble = Annotated[
     bool,
     typer.Option("--preamble", help="The text before the first heading, instead of a section."),

@@ -211,6 +211,7 @@ TABLE: ParameterTable = {
         ("as_json", ("--json",), bool, False, False),
     ),
     "tags": (
+        ("limit", ("-n",), int, 0, False),
         ("added", ("--with",), list, None, False),
         ("alone", ("--alone",), bool, False, False),
         ("as_json", ("--json",), bool, False, False),
@@ -282,6 +283,7 @@ TABLE: ParameterTable = {
     ),
     "review": (
         ("apply", ("--apply",), bool, False, False),
+        ("limit", ("-n",), int, 0, False),
         ("actor", ("--actor",), str, None, False),
         ("session", ("--session",), str, None, False),
         ("reason", ("--reason",), str, None, False),
@@ -289,6 +291,7 @@ TABLE: ParameterTable = {
     ),
     "proposals": (
         ("proposal", (), str, None, False),
+        ("limit", ("-n",), int, 0, False),
         ("as_json", ("--json",), bool, False, False),
     ),
     "accept": (
@@ -371,10 +374,12 @@ TABLE: ParameterTable = {
     ),
     "when": (
         ("text", (), str, None, True),
+        ("limit", ("-n",), int, 0, False),
         ("as_json", ("--json",), bool, False, False),
     ),
     "conflicts": (
         ("resolve", ("--resolve",), tuple, None, False),
+        ("limit", ("-n",), int, 0, False),
         ("source", ("--source",), Source, None, False),
         ("confidence", ("--confidence",), float, None, False),
         ("actor", ("--actor",), str, None, False),

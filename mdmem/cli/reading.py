@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Annotated, Any
 
-from mdmem.cli.commands import Answer, missing, open_memory, use_colour
+from mdmem.cli.commands import Answer, first_rows, missing, open_memory, use_colour
 from mdmem.cli.fast_parser import Call
 from mdmem.folder.layout import is_markdown
 from mdmem.model.errors import UsageProblem, field, shell_word
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
         File,
         FileOrFolder,
         Json,
+        MostRows,
         Nth,
         Preamble,
         Since,
@@ -99,7 +100,9 @@ def outline(
     ] = None,
     limit: Annotated[
         int | None,
-        typer.Option("-n", metavar="N", help="Maximum number of files. [default: 20]"),
+        typer.Option(
+            "-n", metavar="N", help="Maximum number of files, or sections. [default: 20 files]"
+        ),
     ] = None,
     offset: Annotated[
         int | None, typer.Option("--offset", metavar="N", help="Leave out the first N files.")
@@ -120,10 +123,10 @@ def outline(
             reads.files_text(listed),
             reads.files_notes(listed, request),
         )
-    if limit is not None or offset is not None:
-        raise UsageProblem(f"{field('limit')} and {field('offset')} count files: leave out {file}")
-    result = memory.outline(file)
-    return Answer(result, reads.outline_text(result))
+    if offset is not None:
+        raise UsageProblem(f"{field('offset')} counts files: leave out {file}")
+    result, more = first_rows(memory.outline(file), "sections", limit or 0)
+    return Answer(result, reads.outline_text(result), more)
 
 
 # Their past.
@@ -210,14 +213,15 @@ def blame(
 def when(
     call: Call,
     text: Annotated[str, typer.Argument(metavar="TEXT", help="Words exactly as a file has them.")],
+    limit: MostRows = 0,
     as_json: Json = False,
 ) -> Answer:
     """Show when text was added to memory, and when it was removed."""
-    result = open_memory(call).when(text)
+    result, more = first_rows(open_memory(call).when(text), "stays", limit)
     return Answer(
         result,
         presences_text(result),
-        result.notes if result.stays else (*result.notes, "not found in any commit"),
+        (*result.notes, *more) if result.stays else (*result.notes, "not found in any commit"),
     )
 
 

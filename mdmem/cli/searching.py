@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated
 
-from mdmem.cli.commands import Answer, open_memory, use_colour
+from mdmem.cli.commands import Answer, first_rows, open_memory, use_colour
 from mdmem.cli.fast_parser import Call
 from mdmem.model.errors import UsageProblem
 from mdmem.model.searches import COMBINED_DAYS, ListFacts, Search
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         Json,
         Kind,
         MinConfidence,
+        MostRows,
         Past,
         Query,
         RecentDays,
@@ -214,16 +215,22 @@ def recall(
     )
 
 
-def tags(call: Call, added: With = None, alone: Alone = False, as_json: Json = False) -> Answer:
+def tags(
+    call: Call,
+    limit: MostRows = 0,
+    added: With = None,
+    alone: Alone = False,
+    as_json: Json = False,
+) -> Answer:
     """List the tags in use, to recall facts by.
 
     They are listed most used first. Only the first three tags of each fact count.
     """
-    catalogue = open_memory(call).tags()
+    catalogue, more = first_rows(open_memory(call).tags(), "tags", limit)
     count = len(catalogue.tags)
     return Answer(
         catalogue,
         hits.tags_text(catalogue),
-        hits.answer_notes("tags", count, catalogue),
+        (*hits.answer_notes("tags", count, catalogue), *more),
         hits.answer_status(count, catalogue),
     )
