@@ -243,6 +243,27 @@ def test_a_setting_that_names_an_agent_counts_on_a_terminal_too(shell: Shell):
     )
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("task", "start", "Move", "to Rome"),
+        ("revert", "HEAD"),
+        ("forget", "likes dark rooms", "--file", "MEMORY.md"),
+        ("contradicts", "one", "two"),
+    ],
+)
+def test_every_verb_takes_what_a_person_types_as_theirs(shell: Shell, command: tuple[str, ...]):
+    shell.run("remember", "owns a boat")
+    on_terminal(shell, *mdmem(*command))
+    head = shell.git("log", "-1", "--format=%B")
+    assert "Mdmem-Source: user-stated\n" in head
+    assert "owns a boat" not in head or command[0] == "revert"
+
+
+def test_contradictions_are_listed_on_a_terminal(shell: Shell):
+    assert "pet: dog" in on_terminal(shell, *mdmem("conflicts")).out
+
+
 def test_without_a_terminal_nobody_has_said_it(shell: Shell):
     assert shell.run("remember", "owns a boat").status == 0
     assert "Mdmem-Source: inferred\n" in shell.git("log", "-1", "--format=%B")

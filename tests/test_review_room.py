@@ -171,6 +171,7 @@ def test_a_contradiction_is_settled(at: Shell, key: str) -> None:
     done = review(at, "s", key)
     assert "- pet: cat" not in memory(at), done.out
     assert "- pet: dog\n" in memory(at)
+    assert "Mdmem-Source: user-stated\n" in at.git("log", "-1", "--format=%B")
 
 
 @pytest.mark.parametrize("key", ["1", "n"])

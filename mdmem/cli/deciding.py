@@ -11,7 +11,7 @@ from mdmem.cli import review_room, terminal
 from mdmem.cli.commands import Answer, first_rows, missing, open_memory
 from mdmem.cli.fast_parser import Call
 from mdmem.cli.terminal import shown
-from mdmem.cli.write_options import write_answer, write_options
+from mdmem.cli.write_options import at_own_terminal, write_answer, write_options
 from mdmem.memory import Memory
 from mdmem.model.errors import ProposalProblem, UsageProblem, shell_word
 from mdmem.model.proposals import (
@@ -359,7 +359,7 @@ def review(
         raise UsageProblem("--actor, --session and --reason go with --apply")
     memory = open_memory(call)
     if apply:
-        options = WriteOptions(actor=actor, session=session, reason=reason)
+        options = WriteOptions(actor=actor, session=session, reason=reason, typed=at_own_terminal())
         result = memory.apply_advice(options)
     else:
         is_open = not call.as_json and not call.quiet and review_room.is_open(memory)
@@ -415,7 +415,7 @@ def conflicts(
     options = write_options(shared)
     if resolve is not None:
         return write_answer(open_memory(call).apply(Resolve(*resolve, options)))
-    if options != WriteOptions():
+    if replace(options, typed=False) != WriteOptions():
         raise UsageProblem("the options of a write go with --resolve")
     listed, more = first_rows(open_memory(call).conflicts(), "conflicts", limit)
     count = len(listed.conflicts)

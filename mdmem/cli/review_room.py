@@ -19,6 +19,7 @@ from typing import TypeAlias
 from mdmem.cli import terminal
 from mdmem.cli.commands import Answer
 from mdmem.cli.terminal import in_flags
+from mdmem.cli.write_options import at_own_terminal
 from mdmem.memory import Memory
 from mdmem.model import FilePath, SectionPath
 from mdmem.model.errors import MdmemError, number_of, outcome_of, shell_word
@@ -37,13 +38,13 @@ from mdmem.model.proposals import (
     ProposalView,
 )
 from mdmem.model.searches import ConflictView
-from mdmem.model.writes import Change, Forget, Resolve
+from mdmem.model.writes import Change, Forget, Resolve, WriteOptions
 from mdmem.past.differences import changed_lines
 from mdmem.show import maintenance
 from mdmem.show import reviews as show
 from mdmem.show.formatting import unreadable_line
 from mdmem.show.reviews import shown_line, visible
-from mdmem.startup.records import dataclass
+from mdmem.startup.records import dataclass, replace
 from mdmem.text.document import join_path
 
 _NARROW = 72
@@ -468,8 +469,9 @@ def review(memory: Memory, numbered: NumberedList, advice: Sequence[Advice]) -> 
         _write(f"Carrying out {number_of(len(choices) + len(changes), 'decision')} …\n")
     if choices:
         lines.append(_summary(list(_decisions(memory, choices, numbered.stamp, notes))))
+    typed = WriteOptions(typed=at_own_terminal())
     for change in changes:
-        outcome = outcome_of(partial(memory.apply, change))
+        outcome = outcome_of(partial(memory.apply, replace(change, options=typed)))
         if isinstance(outcome, MdmemError):
             notes.append(f"{in_flags(outcome.message)}; this was left")
         elif isinstance(outcome, Exception):

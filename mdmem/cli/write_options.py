@@ -22,13 +22,14 @@ def write_options(shared: Mapping[str, Any], supersedes: str | None = None) -> W
     return WriteOptions(
         **{name: shared[name] for name in names},
         source=source or Source.INFERRED,
-        typed="source" in shared and source is None and _at_own_terminal(),
+        typed="source" in shared and source is None and at_own_terminal(),
         supersedes=supersedes,
         allow=frozenset(shared["allow"] or ()),
     )
 
 
-def _at_own_terminal() -> bool:
+def at_own_terminal() -> bool:
+    """True if a person types here, and no agent shares the terminal."""
     streams_are_terminals = sys.stdin.isatty() and sys.stderr.isatty()
     return streams_are_terminals and not trust.shares_terminal(os.environ)
 
