@@ -3,7 +3,7 @@
 import itertools
 import subprocess
 from dataclasses import replace
-from datetime import date, datetime
+from datetime import UTC, date, datetime
 from typing import Any
 
 import pytest
@@ -136,6 +136,26 @@ class TestSearch:
             "\n"
         )[1]
         assert line.strip() == shown.replace("{", "\x1b[1m").replace("}", "\x1b[0m")
+
+    @pytest.mark.parametrize(
+        ("fields", "shown"),
+        [
+            ({}, " (inferred)"),
+            ({"source": Source.USER_STATED}, ""),
+            ({"source": None, "uncommitted": True}, " (uncommitted)"),
+            ({"since": datetime(2026, 3, 1, 9, tzinfo=UTC)}, " (2026-03-01, inferred)"),
+            ({"since": datetime(2026, 3, 5, 9, tzinfo=UTC), "source": Source.AUTO}, " (auto)"),
+            ({"day": date(2026, 3, 2), "source": Source.USER_STATED}, " (2026-03-02)"),
+            ({"day": date(2026, 3, 2), "path": "memory/2026-03-02.md"}, " (inferred)"),
+        ],
+    )
+    def test_on_a_terminal_day_and_source_are_told_where_they_are_not_usual(
+        self, fields: dict[str, Any], shown: str
+    ):
+        found = result_of(replace(HIT, **fields))
+        head, _ = hits.search_text(found, False, date(2026, 3, 5)).split("\n")
+        assert head.partition("]")[2] == shown
+        assert "inferred" not in hits.search_text(found, False)
 
     def test_what_has_no_words_is_shown_as_it_stands(self):
         assert hits.search_text(

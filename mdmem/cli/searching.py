@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Annotated
 
 from mdmem.cli.commands import Answer, first_rows, open_memory, use_colour
@@ -110,7 +111,9 @@ def _search(memory: Memory, request: Search) -> Answer:
     )
     return Answer(
         hits.with_excerpts(result),
-        hits.search_text(result, use_colour()),
+        hits.search_text(
+            result, use_colour(), memory.workspace.now().date() if sys.stdout.isatty() else None
+        ),
         (*hits.search_notes(result), *notes),
         hits.answer_status(len(result.hits) + len(result.messages), result),
     )

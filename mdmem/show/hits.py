@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import date
 from functools import cache
 from math import fsum
 from typing import TYPE_CHECKING, Any
 
+from mdmem.model import Source
 from mdmem.model.errors import field
 from mdmem.model.searches import (
     ConflictList,
@@ -146,9 +148,10 @@ def search_notes(result: SearchResult) -> tuple[str, ...]:
     )
 
 
-def search_text(result: SearchResult, colour: bool) -> str:
+def search_text(result: SearchResult, colour: bool, today: date | None = None) -> str:
+    """On a terminal (`today`) with day and source, where they are not today and the user."""
     stems = _stems(result.query)
-    hits = [_hit_text(hit, stems, colour) for hit in result.hits]
+    hits = [_hit_text(hit, stems, colour, today) for hit in result.hits]
     return "\n".join(
         [*hits, *(_message_text(message, stems, colour) for message in result.messages)]
     )
@@ -163,8 +166,13 @@ def _stem(word: str) -> str:
     return folded[:5] if folded.isascii() else folded
 
 
-def _hit_text(hit: Hit, stems: set[str], colour: bool) -> str:
-    marks = (section_line(hit.section), f"[{hit.fact}]" if hit.fact else "", *hit_remarks(hit))
+def _hit_text(hit: Hit, stems: set[str], colour: bool, today: date | None) -> str:
+    marks = (
+        section_line(hit.section),
+        f"[{hit.fact}]" if hit.fact else "",
+        _origin(hit, today) if today else "",
+        *hit_remarks(hit),
+    )
     head = one_line(" ".join([hit.place, *filter(None, marks)]))
     lit = _highlighted(_window(one_line(_words(hit.text)), stems), stems, colour)
     about = [f"    {dim(one_line(hit.about), colour)}"] if hit.about else []
@@ -176,6 +184,15 @@ def _hit_text(hit: Hit, stems: set[str], colour: bool) -> str:
             *(f"      {dim(line, colour)}" for line in _why_lines(hit)),
         ]
     )
+
+
+def _origin(hit: Hit, today: date) -> str:
+    """The day of a hit, unless its path has it, and its source, in parentheses."""
+    day = hit.day or (hit.since.date() if hit.since else None)
+    is_told = day in (None, today) or f"{day}" in hit.path
+    source = None if hit.source is Source.USER_STATED else hit.source
+    said = ", ".join(filter(None, ("" if is_told else f"{day}", source)))
+    return f"({said})" if said else ""
 
 
 def _message_text(message: MessageHit, stems: set[str], colour: bool) -> str:
