@@ -305,7 +305,10 @@ FactArgument = Annotated[
     str,
     typer.Argument(
         metavar="FACT",
-        help="Its exact text, key or id, or the first six or more characters of its id.",
+        help=(
+            "Its exact text, key or id, the first six or more characters of its id, or its"
+            " PATH:LINE."
+        ),
     ),
 ]
 SectionArgument = Annotated[

@@ -53,8 +53,8 @@ def show_(
         typer.Argument(
             metavar="SECTION",
             help=(
-                "A heading, or several joined by ' > '; or a fact (its text, key or id), a file, or"
-                " a day (2026-11-21, yesterday)."
+                "A heading, or several joined by ' > '; or a fact (its text, key or id, or its"
+                " PATH:LINE), a file (also by an alias), or a day (2026-11-21, yesterday)."
             ),
         ),
     ] = None,
@@ -65,7 +65,7 @@ def show_(
 ) -> Answer:
     """Read one section, a fact, a day, or a whole file.
 
-    For a day: its log, and what else changed that day.
+    For a day: its log, and the newest of what else changed that day.
     """
     if second and is_markdown(second) and not (first and is_markdown(first)):
         first, second = second, first
@@ -139,8 +139,8 @@ def history(
         typer.Argument(
             metavar="SECTION|FACT|KEY",
             help=(
-                "A section, a file, or a fact: its exact text, key or id, or the first six or more"
-                " characters of its id."
+                "A section, a file, a run (dream/DAY, 'last night'), or a fact: its exact text, key"
+                " or id, the first six or more characters of its id, or its PATH:LINE."
             ),
         ),
     ] = None,

@@ -393,7 +393,9 @@ def revert(
         str,
         typer.Argument(
             metavar="COMMIT|FACT|RUN",
-            help="A commit, a fact (its last change) or a run (digest/… or dream/DAY).",
+            help=(
+                "A commit, a fact (its last change) or a run (digest/…, dream/DAY or 'last night')."
+            ),
         ),
     ],
     skip: Annotated[
