@@ -387,7 +387,7 @@ def test_no_advice_removes_a_line_that_a_link_names() -> None:
     file = curated("- tea\n- tea ^a1\n- milk (until 2026-03-04) ^b2\n- rum (until 2026-03-04)\n")
     pair = curated("- likes tea\n- hates tea ^a1\n")
     advice = find_advice(
-        [file], fact_states(file), [contradiction(pair, None)], ROOM, TODAY, {"a1", "b2"}
+        [file], fact_states(file), [contradiction(pair, None)], ROOM, TODAY, {"^a1", "^b2"}
     )
     assert [(each.line, each.command[1], each.change is None) for each in advice] == [
         (3, "show", True),

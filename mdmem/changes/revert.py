@@ -17,7 +17,7 @@ from mdmem.lookup import lookup
 from mdmem.model import CommitId, FactId, FileKind, FilePath, Op, Provenance
 from mdmem.model.errors import FactProblem, HistoryProblem, SectionProblem, field, number_of, verb
 from mdmem.model.trail import Fate, Occurrence, TrailCommit
-from mdmem.model.writes import Revert, WriteOptions, WriteResult
+from mdmem.model.writes import Revert, WriteOptions, WriteResult, is_run
 from mdmem.past import fresh_trail
 from mdmem.past.copies import taken_back
 from mdmem.past.messages import CommitNote, ParsedNote
@@ -422,7 +422,7 @@ def _find_target(workspace: Workspace, trail: Trail, change: Revert) -> _RevertT
             or lookup.file_hint(workspace, reference)
             or lists
         )
-        sorts = "no fact, commit or run" if change.may_be_run else "no fact or commit"
+        sorts = "no fact, commit or run" if is_run(change.reference) else "no fact or commit"
         raise HistoryProblem("commit-not-found", f"{sorts} {reference[:80]!r}", hint)
     return _RevertTarget(commit=commit)
 
@@ -593,7 +593,7 @@ def apply(workspace: Workspace, change: Revert, say: Say) -> WriteResult:
     """Revert a change in all its files and statements, or nothing. Raises: MdmemError."""
     options = complete_options(workspace, change.options)
     change = replace(change, options=options)
-    if change.may_be_run:
+    if is_run(change.reference):
         run = _run_commits(workspace, change.reference)
         if run.ids or run.squashed:
             return _apply_run(workspace, change, run, say)

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 from mdmem.cli.fast_parser import Call
 from mdmem.cli.terminal import count, say
@@ -22,11 +22,6 @@ from mdmem.model.errors import TextProblem, UsageProblem, field
 from mdmem.model.rules import require_range
 from mdmem.startup.records import dataclass, replace
 from mdmem.workspace import Progress
-
-if TYPE_CHECKING:
-    from _typeshed import DataclassInstance
-
-R = TypeVar("R", bound="DataclassInstance")
 
 
 class CommandEntry(NamedTuple):
@@ -216,7 +211,7 @@ class Answer:
     status: int = 0
 
 
-def first_rows(result: R, name: str, limit: int) -> tuple[R, tuple[str, ...]]:
+def first_rows(result: Any, name: str, limit: int) -> tuple[Any, tuple[str, ...]]:
     """A result with so many rows of its list `name` (0: all), and a note if there are more."""
     require_range("limit", limit, 0, sys.maxsize)
     rows = getattr(result, name)

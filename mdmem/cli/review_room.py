@@ -469,9 +469,9 @@ def review(memory: Memory, numbered: NumberedList, advice: Sequence[Advice]) -> 
         _write(f"Carrying out {number_of(len(choices) + len(changes), 'decision')} …\n")
     if choices:
         lines.append(_summary(list(_decisions(memory, choices, numbered.stamp, notes))))
-    typed = WriteOptions(typed=at_own_terminal())
     for change in changes:
-        outcome = outcome_of(partial(memory.apply, replace(change, options=typed)))
+        own = replace(change, options=WriteOptions(typed=at_own_terminal()))
+        outcome = outcome_of(partial(memory.apply, own))
         if isinstance(outcome, MdmemError):
             notes.append(f"{in_flags(outcome.message)}; this was left")
         elif isinstance(outcome, Exception):

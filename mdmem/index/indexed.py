@@ -27,7 +27,6 @@ from mdmem.startup.records import dataclass
 from mdmem.text.document import plain_title
 from mdmem.text.facts import (
     ABOUT_JOINT,
-    OPEN_BOX,
     is_done,
     may_have_copies,
     plain_tag,
@@ -53,8 +52,6 @@ PAST_LABEL = "mark:past"
 MOVED_LABEL = "mark:moved"
 CONTRADICTED_LABEL = "mark:contradicted"
 DONE_LABEL = "mark:done"
-TASK = "task"
-"""The kind of an open item of a list of tasks, which the file does not name."""
 COPIED_LABEL = "mark:copied"
 """Of all rows but perhaps one of a fact that is in several lines; of some others too."""
 
@@ -104,8 +101,8 @@ def entry_labels(entry: Entry, kind: FileKind, owner: str, place: str) -> str:
     labels = f"{owner} {statement_label(entry)} {place}"
     for tag in entry.tags:
         labels += f" {as_label('tag', folded_label(tag))}"
-    is_open = entry.fact is not None and entry.text.startswith(OPEN_BOX)
-    if kind_name := entry.kind or (TASK if is_open else None):
+    is_open_task = entry.fact and entry.text.startswith("[ ] ")
+    if kind_name := entry.kind or ("task" if is_open_task else None):
         labels += f" {as_label('kind', folded_label(kind_name))}"
     if entry.fact is not None and is_done(entry.text):
         labels += f" {DONE_LABEL}"

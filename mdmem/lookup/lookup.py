@@ -63,6 +63,9 @@ _MOST_READ = 2000
 _AT_LINE = late.pattern(r"(.+\.[mM][dD]):([1-9]\d*)")
 _NIGHT = late.pattern(r"(?m)^Mdmem-Run: (dream/\d{4}-\d{2}-\d{2})$")
 _LAST_NIGHT = "last night"
+_RUNS = ("reference", "target")
+_NAMED = ("file", "fact", "entry", "first", "second", *_RUNS, "section")
+"""The fields of requests that name a fact, a run or a file."""
 
 HintCommand = Callable[[FilePath], str]
 R = TypeVar("R", bound="DataclassInstance")
@@ -71,68 +74,67 @@ R = TypeVar("R", bound="DataclassInstance")
 # What answers and files have for a fact, a run or a file.
 
 
-def as_meant(workspace: Workspace, request: R, *names: str) -> R:
-    """A request whose fields `names` have ids for lines (PATH:LINE), and its file a path.
+def as_meant(workspace: Workspace, request: R) -> R:
+    """A request with an id or a section for a line (PATH:LINE), and a path for a file.
 
-    A line that is in no fact is its section, where a section can be asked for: in the fields
-    `section` and `target`. Raises FactProblem (`fact-not-found`), SectionProblem.
+    A line that is in no fact is its section, where one can be asked for. Raises FactProblem
+    (`fact-not-found`).
     """
     changed: dict[str, Any] = {}
-    if file := getattr(request, "file", None):
-        changed["file"] = path_meant(workspace, file)
-    for name in names:
-        word = (getattr(request, name, None) or "").strip()
-        if match := _AT_LINE.fullmatch(word):
-            changed |= _at_line(workspace, FilePath(normpath(match[1])), int(match[2]), name)
-        elif name in ("reference", "target") and (night := run_meant(workspace, word)) != word:
-            changed[name] = night
+    for name in _NAMED:
+        word = getattr(request, name, None)
+        if word and (name != "section" or hasattr(request, "preamble")):
+            changed |= _named(workspace, name, word)
     options = getattr(request, "options", None)
-    if options is not None and (match := _AT_LINE.fullmatch(options.supersedes or "")):
-        place = _at_line(workspace, FilePath(normpath(match[1])), int(match[2]), "supersedes")
-        changed["options"] = replace(options, supersedes=place.get("supersedes", match[0]))
-    changed = {name: value for name, value in changed.items() if hasattr(request, name)}
-    return replace(request, **changed) if changed else request
+    if options is not None and options.supersedes:
+        superseded = _named(workspace, "supersedes", options.supersedes)
+        changed["options"] = replace(options, **superseded)
+    fields = {name: value for name, value in changed.items() if hasattr(request, name)}
+    return replace(request, **fields) if fields else request
 
 
-def _at_line(workspace: Workspace, path: FilePath, line: int, name: str) -> dict[str, Any]:
-    """The fields that name what is in a line; none where no memory file has that path."""
-    full_path = _memory_paths(workspace).get(path)
-    if full_path is None:
-        return {}
-    document = parse_bytes(read_file(workspace, path, full_path) or b"")
+def _named(workspace: Workspace, name: str, word: str) -> dict[str, Any]:
+    """The fields of a request that mean what its field `name` says."""
+    match = _AT_LINE.fullmatch(word.strip())
+    path = FilePath(normpath(match[1])) if match else FilePath("")
+    full_path = _memory_paths(workspace).get(path) if match else None
+    if match is None or full_path is None or name == "file":
+        meant = path_meant if name == "file" else run_meant if name in _RUNS else None
+        return {name: meant(workspace, word) if meant else word}
+    line, document = int(match[2]), parse_bytes(read_file(workspace, path, full_path) or b"")
     section = document.section_at(line - 1)
     item = next((each for each in items(document) if each.start < line <= each.end), None)
     if item is not None:
-        copies = locate_fact(workspace, item.fact.id, EDITABLE)
-        is_one_of_several = len(copies) > 1 and workspace.kind_of(path) in EDITABLE
-        place: dict[str, Any] = {"file": path} if is_one_of_several or name == "section" else {}
-        if is_one_of_several and name == "fact" and section:
-            place["section"] = join_path(section.path)
-        return {**place, name: item.fact.id}
-    address = address_of(document, section) if section else ("", None)
-    if name not in ("section", "target") or address is None or line > len(document.lines):
-        hint = f"To see it: {verb('show')} {shell_word(path)}"
-        raise FactProblem("fact-not-found", f"no fact in line {line} of {path}", hint)
-    if section is None:
-        return {"file": path, name: None, "preamble": True}
-    return {"file": path, name: address[0], "nth": address[1]}
+        if name == "fact" and len(locate_fact(workspace, item.fact.id, EDITABLE)) > 1:
+            within = join_path(section.path) if section else None
+            return {name: item.fact.id, "file": path, "section": within}
+        return {name: item.fact.id, **({"file": path} if name == "section" else {})}
+    address, nth = (section and address_of(document, section)) or (None, None)
+    if name not in ("section", "target") or line > len(document.lines) or (section and not address):
+        message = f"no fact in line {line} of {path}"
+        raise FactProblem(
+            "fact-not-found", message, f"To see it: {verb('show')} {shell_word(path)}"
+        )
+    return {name: address, "file": path, "nth": nth, "preamble": section is None}
 
 
 def run_meant(workspace: Workspace, word: str) -> str:
     """The name of a run: of the newest night for `last night`, if there was one."""
-    if word.casefold() != _LAST_NIGHT or workspace.repository.head() is None:
+    if word.strip().casefold() != _LAST_NIGHT or workspace.repository.head() is None:
         return word
-    command = ("log", "-1", "--format=%B", "--grep=^Mdmem-Run: dream/")
-    branches = "--branches=mdmem/proposals/dream"
-    message = workspace.repository.git(*command, branches, "HEAD").decode("utf-8", "replace")
-    return next(iter(_NIGHT.findall(message)), word)
+    of_nights = ("--grep=^Mdmem-Run: dream/", "--branches=mdmem/proposals/dream", "HEAD")
+    message = workspace.repository.git("log", "-1", "--format=%B", *of_nights)
+    return next(iter(_NIGHT.findall(message.decode("utf-8", "replace"))), word)
 
 
 def path_meant(workspace: Workspace, file: str) -> str:
     """The path of a file that is named without its ending or by an alias; a folder's as it is."""
-    is_folder = any(layout.within(each, [normpath(file)]) for each in _memory_paths(workspace))
-    is_path = layout.is_markdown(file) or is_folder
-    return file if is_path else file_named(workspace, file) or file
+    folder = [normpath(file)]
+    return (
+        not layout.is_markdown(file)
+        and not any(layout.within(each, folder) for each in _memory_paths(workspace))
+        and file_named(workspace, file)
+    ) or file
 
 
 def memory_file(workspace: Workspace, file: str | None) -> FilePath:
@@ -260,8 +262,9 @@ def _with_alias(workspace: Workspace, folded: str) -> Iterator[FilePath]:
         with suppress(PathProblem):
             text = (read_file(workspace, path, full_path) or b"").decode("utf-8", "replace")
             if text.startswith("---") and folded in text.casefold():
-                aliases = frontmatter.aliases(parse_bytes(text.encode()))
-                if folded in map(str.casefold, aliases):
+                named = frontmatter.values(parse_bytes(text.encode())).get("aliases")
+                aliases = named if isinstance(named, list) else [named]
+                if folded in (f"{alias}".casefold() for alias in aliases):
                     yield path
 
 

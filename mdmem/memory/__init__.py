@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from mdmem import secrets
 from mdmem.events import EventRecorder
@@ -89,9 +89,6 @@ _HOMES = {
     "conflicts-resolve": "review.contradict",
 }
 """Verb → module, for those that are not the edit of one file."""
-
-
-R = TypeVar("R")
 
 
 def _silent(_: str) -> None:
@@ -221,7 +218,7 @@ class Memory:
 
     def apply(self, change: Change) -> WriteResult:
         """Carry out one change, committed when this returns. Raises MdmemError (no change)."""
-        change = self._meant(change, "fact", "entry", "first", "second", "reference")
+        change = self._meant(change)
         return self._write(
             change.verb,
             change.options,
@@ -229,9 +226,8 @@ class Memory:
             change,
         )
 
-    def _meant(self, request: R, *names: str) -> R:
-        meant: R = module("lookup.lookup").as_meant(self.workspace, request, *names)
-        return meant
+    def _meant(self, request: Any) -> Any:
+        return module("lookup.lookup").as_meant(self.workspace, request)
 
     def change_file(self, change: WholeFileEdit | MovePath) -> WriteResult:
         """Change a file of any name, or a folder: like `apply`. Raises MdmemError (no change)."""
@@ -298,7 +294,7 @@ class Memory:
         Raises FactProblem (`fact-not-found`, `fact-ambiguous`), TextProblem (`bad-text`),
         RefusedChange (`secret-found`), RepositoryProblem (`cannot-purge`, `repository-busy`).
         """
-        request = self._meant(request, "fact")
+        request = self._meant(request)
         with (
             self._record_event(
                 "plan-purge", WriteOptions(actor=request.actor, session=request.session)
@@ -314,7 +310,7 @@ class Memory:
 
         Raises MdmemError (it was refused, or is not complete; running it again completes it).
         """
-        request = self._meant(request, "fact")
+        request = self._meant(request)
         with (
             self._record_event(
                 "purge", WriteOptions(actor=request.actor, session=request.session)
@@ -388,7 +384,7 @@ class Memory:
 
         Raises as `show`, and FactProblem (`fact-not-found`, `fact-ambiguous`).
         """
-        request = self._meant(request, "section")
+        request = self._meant(request)
         return module("queries.show").show_named(self._as_seen(), request, self._say)
 
     def show_as_of(self, request: Show, as_of: str) -> SectionView:
@@ -495,7 +491,7 @@ class Memory:
         `fact-ambiguous`).
         """
         with self._record_event("history"):
-            request = self._meant(request, "target")
+            request = self._meant(request)
             answer = module("queries.history").show_history(self.workspace, request, self._say)
             return (
                 module("nights.digest.known_sessions").with_gone(self.workspace, answer)
@@ -530,7 +526,7 @@ class Memory:
         `fact-ambiguous`).
         """
         with self._record_event("blame"):
-            request = self._meant(request, "section")
+            request = self._meant(request)
             answer = module("queries.blame").show_blame(self.workspace, request, self._say)
             return (
                 module("nights.digest.known_sessions").with_gone(self.workspace, answer)

@@ -36,7 +36,7 @@ class Proposals:
 
     def propose(self, request: Propose) -> ProposedWrite:
         """Propose an edit, committed on its own branch. Raises MdmemError (nothing is changed)."""
-        edit = lookup.as_meant(self.workspace, request.edit, "fact", "entry")
+        edit = lookup.as_meant(self.workspace, request.edit)
         request, options = replace(request, edit=edit), edit.options
         with self.record_event(f"propose-{request.edit.verb}", options) as event:
             done = proposing.propose(self.workspace, request, self.say)

@@ -315,16 +315,11 @@ class Revert:
     options: WriteOptions = field(default_factory=WriteOptions)
 
     def __post_init__(self) -> None:
-        if (self.skip or self.take_out) and not self.may_be_run:
+        if (self.skip or self.take_out) and not is_run(self.reference):
             raise UsageProblem(
                 f"{errors.field('skip' if self.skip else 'take_out')} is only for runs",
                 "Use the run's name from its commits: digest/…",
             )
-
-    @property
-    def may_be_run(self) -> bool:
-        """True if the reference has the form in which runs are named."""
-        return is_run(self.reference)
 
 
 @dataclass(frozen=True, slots=True)

@@ -55,22 +55,21 @@ def search(
 
     `#x` and `tag:x` in it are a tag where an entry has it, else words.
     """
-    if request.sessions or not ("#" in request.query or "tag:" in request.query):
-        return _search(workspace, request, say, progress)
-    result = _search(workspace, _with_tags(workspace, request, say), say, progress)
-    return replace(result, query=request.query)
+    is_plain = request.sessions or not ("#" in request.query or "tag:" in request.query)
+    asked = request if is_plain else _with_tags(workspace, request, say)
+    return replace(_search(workspace, asked, say, progress), query=request.query)
 
 
 def _with_tags(workspace: Workspace, request: Search, say: Say) -> Search:
-    tags, words = list(request.tags), list[str]()
-    for word in request.query.split():
-        tag = plain_tag(word)
-        has_tag = Filter(tags=(tag,), history=True)
-        if tag not in ("", word) and fresh(workspace, say).index.finder.holds(has_tag):
-            tags.append(tag)
-        else:
-            words.append(word)
-    return replace(request, query=" ".join(words), tags=tuple(tags))
+    named = {word: plain_tag(word) for word in request.query.split()}
+    finder = fresh(workspace, say).index.finder
+    tags = {
+        word: tag
+        for word, tag in named.items()
+        if tag not in ("", word) and finder.holds(Filter(tags=(tag,), history=True))
+    }
+    words = " ".join(word for word in named if word not in tags)
+    return replace(request, query=words, tags=(*request.tags, *tags.values()))
 
 
 def _search(

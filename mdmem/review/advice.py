@@ -58,8 +58,7 @@ _REMOVALS = frozenset(
     )
 )
 _QUOTED = 60
-_LINK_TO_BLOCK = late.pattern(r"#\^([A-Za-z0-9-]+)")
-_BLOCK_ID = late.pattern(r"(?m)\s\^([A-Za-z0-9-]+)[ \t\r]*$")
+_BLOCK_OF_LINK = late.pattern(r"#(\^[A-Za-z0-9-]+)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,7 +236,7 @@ def find_advice(
 ) -> tuple[Advice, ...]:
     """Find it anew after each piece that is carried out. `conflicts` may be of any files.
 
-    `linked`: block ids that links name; no advice removes their lines.
+    `linked`: block ids (`^id`) that links name; no advice removes their lines.
     """
     located = _locate(curated, facts, linked)
     ended = [each for each in map(_no_longer_holds, located) if each is not None]
@@ -297,7 +296,7 @@ def _locate(
             item=item,
             section=file.document.section_at(item.start),
             state=state,
-            is_kept=file.keeps_lines or not linked.isdisjoint(_BLOCK_ID.findall(item.raw)),
+            is_kept=file.keeps_lines or not linked.isdisjoint(item.raw.split()),
         )
         for file in curated
         for item in items(file.document)
@@ -637,7 +636,7 @@ def _linked(workspace: Workspace) -> frozenset[str]:
     for listed in workspace.memory_files().values():
         with suppress(PathProblem):
             data = files.read(listed.full_path) or b""
-            ids.update(_LINK_TO_BLOCK.findall(data.decode("utf-8", "replace")))
+            ids.update(_BLOCK_OF_LINK.findall(data.decode("utf-8", "replace")))
     return frozenset(ids)
 
 

@@ -189,9 +189,9 @@ def _hit_text(hit: Hit, stems: set[str], colour: bool, today: date | None) -> st
 def _origin(hit: Hit, today: date) -> str:
     """The day of a hit, unless its path has it, and its source, in parentheses."""
     day = hit.day or (hit.since.date() if hit.since else None)
-    is_told = day in (None, today) or f"{day}" in hit.path
-    source = None if hit.source is Source.USER_STATED else hit.source
-    said = ", ".join(filter(None, ("" if is_told else f"{day}", source)))
+    told = "" if day in (None, today) or f"{day}" in hit.path else f"{day}"
+    source = "" if hit.source is Source.USER_STATED else hit.source
+    said = ", ".join(filter(None, (told, source)))
     return f"({said})" if said else ""
 
 

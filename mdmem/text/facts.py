@@ -49,7 +49,6 @@ _CONTENT_WORD = late.pattern(r"[^\W_]+(?:['’][^\W_]+)*")
 _FIRST_UNSPACED = "\u0e00"
 _DATED = late.pattern(r"\d{4}-\d{2}-\d{2}\b|\d{1,2}:\d{2}\b")
 TASK_BOX = late.pattern(r"\[[ xX]\] ")
-OPEN_BOX = "[ ] "
 _DONE_BOX = late.pattern(r"\[[xX-]\] ")
 KIND_LABEL = late.pattern(r"^\[([^\W\d_]{2,})\](?![(\[:])[ \t]*")
 _BLOCK_ID = late.pattern(r"(?:^|\s)\^[A-Za-z0-9-]+$")

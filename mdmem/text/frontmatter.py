@@ -105,13 +105,6 @@ def title(document: Document) -> str:
     return in_front or next((section.title for section in document.sections), "")
 
 
-def aliases(document: Document) -> tuple[str, ...]:
-    """The other names of a file in its front matter."""
-    fields = _fields(document) if document.front and not exceeded_limit(document) else {}
-    named = (value for name, value in fields.items() if name.casefold() == "aliases")
-    return tuple(word for value in named for word in _words(value))
-
-
 def _fields(document: Document) -> dict[str, Any]:
     return _values(document) or dict(_plain_lines(document))
 
