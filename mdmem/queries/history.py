@@ -282,7 +282,7 @@ def _with_texts(trail: Trail, changes: Sequence[_ChangeOutline]) -> Iterator[_Ch
 
 
 def _file_history(past: Past, path: FilePath | None, request: ShowHistory) -> SectionHistory:
-    """What was done to a file, or by the run that `request` names."""
+    """The changes of a file, or of the run that `request` names."""
     run = request.target if request.target and is_run(request.target) else None
     number_read = (request.limit + 1) * (_MORE_CHANGES if request.by_commit else 1)
     while True:
