@@ -135,6 +135,7 @@ ROWS: Mapping[str, Row] = {
         own=[],
         printing=[],
     ),
+    "edit": Row(fates=[("Facts --append '- has a cat'", PROPOSED)], own=[], printing=[]),
     "forget": Row(
         fates=[
             ("'likes tea'", PROPOSED),

@@ -9,8 +9,8 @@ import test_cli_failures
 from commandline import LOG, MEMORY, TOKEN, Shell, elsewhere
 from test_cli_failures import file, git, listed, not_adopted, settings_file
 
-from mdmem.cli import manual
-from mdmem.cli.commands import COMMANDS
+from mdmem.cli import guesses
+from mdmem.cli.commands import COMMANDS, GROUPS
 from mdmem.text.facts import fact_id
 
 Prepare = Callable[[Shell], object]
@@ -485,16 +485,12 @@ _FAILURES = [
 _GUESSES = [
     *(
         Situation(words=(word,), fails=True)
-        for word in {each: word for word, each in manual.COMMAND_GUESSES.items()}.values()
-    ),
-    *(
-        Situation((group, word), fails=True)
-        for group, table in manual.OF_GROUPS.items()
-        for word in {each: word for word, each in table.items()}.values()
+        for word in {each: word for word, each in guesses._CALLS.items()}.values()
+        if "-" not in word and word not in (*COMMANDS, *GROUPS)
     ),
     *(
         Situation(words=(verb, "one", "two", "three", "four"), fails=True)
-        for verb in manual.WORDS_TOO_MANY
+        for verb in ("edit-section", "save", "remember", "facts", "recall", "tags")
     ),
     *(
         Situation((*verb.split(), f"{option}=x"), fails=True)

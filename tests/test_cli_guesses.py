@@ -9,10 +9,11 @@ from pathlib import Path
 
 import pytest
 from commandline import Shell
-from test_docs import all_commands
 
-from mdmem.cli import app, manual
-from mdmem.cli.commands import COMMANDS, GROUPS
+from mdmem.cli import app, guesses
+from mdmem.cli.commands import COMMANDS, PLUMBING
+from mdmem.cli.fast_parser import COMMON
+from mdmem.cli.parameter_table import TABLE
 
 READING = [
     "get",
@@ -30,35 +31,48 @@ READING = [
     "diff",
     "info",
 ]
-OPTIONS = {
-    option for _, command in all_commands() for option in app.parameter_names(command)[0]
-} | {"--help", "--version"}
-ARGUMENTS = {name for _, command in all_commands() for name in app.parameter_names(command)[1]}
 
 
 @pytest.mark.parametrize("word", [*READING, "redacted-list", "forge", "reverse", "target"])
 def test_a_word_that_reads_leads_to_nothing_that_takes_something_out(shell: Shell, word: str):
-    assert (
-        not re.search(r"mdmem (forget|revert|hooks uninstall)", shell.run(word).err.splitlines()[1])
-        or word == "forge"
-    )
-    assert not any(name in manual.COMMAND_GUESSES.get(word, "") for name in manual.REMOVING)
+    hint = shell.run(word).err.splitlines()[1]
+    assert not re.search(r"mdmem (forget|revert|hooks uninstall)", hint) or word == "forge"
 
 
-def test_every_answer_is_there():
-    answers = [
-        *manual.COMMAND_GUESSES.values(),
-        *(answer for table in manual.OF_GROUPS.values() for answer in table.values()),
-    ]
-    for answer in answers:
-        for call in re.findall(r"mdmem ([a-z-]+(?: [a-z]+)?)", answer):
-            first, _, second = call.partition(" ")
-            assert first in {name.split()[0] for name in COMMANDS} or first.startswith("--"), answer
-            assert first not in GROUPS or f"{first} {second}" in COMMANDS, answer
-        assert set(re.findall(r"--[a-z-]+", answer)) <= OPTIONS | {"--install-completion"}, answer
-    for meant in manual.OPTIONS.values():
-        assert set(meant) <= OPTIONS | ARGUMENTS | {"-C", "-q"}
-    assert not set(manual.COMMAND_GUESSES) & {name.split()[0] for name in COMMANDS}
+@pytest.mark.usefixtures("commands_built_once")
+@pytest.mark.parametrize("words", [(), ("one",), ("one", "two words", "- three")], ids=len)
+def test_every_answer_can_be_typed(words: tuple[str, ...]):
+    """A call of the table, with any words behind it, is a call, or the help of one."""
+    for word in guesses._CALLS.keys() - COMMANDS.keys():
+        hint = guesses.meant_command([word, *words])
+        call = shlex.split(hint.removeprefix("Did you mean: "))
+        assert call[0] == "mdmem", hint
+        if "--install-completion" not in call:
+            app.parse(call[1:])  # it would raise
+
+
+def test_every_option_that_is_meant_is_there():
+    fields = {row[0] for rows in TABLE.values() for row in rows if not row[1]}
+    flags = {flag for rows in TABLE.values() for row in (*rows, *COMMON) for flag in row[1]}
+    assert {each for meant in guesses._CANDIDATES.values() for each in meant} <= flags | fields
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        (["search", "tea", "--limt", "3", "--tags=a,b"], "search tea -n 3 --tag a --tag b"),
+        (["changes", "--query", "tea"], "search tea"),
+        (["recall", "ops"], "recall --tag ops"),
+        (["changes", "last", "week"], "changes --since 'last week'"),
+        (["conflicts", "--resolve", "a"], "conflicts --help"),
+        (["conflicts", "--contrdict", "--resolve", "a", "b"], None),
+        (["show", "a", "--kind", "x"], "search a --kind x"),
+        (["log", "x" * 400, "y"], "log --help"),
+    ],
+)
+def test_words_of_a_call_stay_where_another_takes_them(typed: list[str], meant: str | None):
+    hint = guesses.meant_call(f"mdmem {typed[0]}", typed[1:])
+    assert hint == (f"Did you mean: mdmem {meant}" if meant else f"See mdmem {typed[0]} --help")
 
 
 class TestCommonOptions:
@@ -73,6 +87,31 @@ class TestCommonOptions:
 
 
 class TestHelp:
+    def test_lists_a_screen_of_commands(self, shell: Shell):
+        listed = re.findall(
+            r"^  ([a-z][a-z-]+) ", shell.run("--help").out.partition("Begin:")[2], re.M
+        )
+        names = {
+            name.split()[0]
+            for name, entry in COMMANDS.items()
+            if not entry.listed and entry.heading != PLUMBING
+        }
+        assert sorted(listed) == sorted(names)
+        assert len(listed) <= 31
+
+    def test_plumbing_is_a_page(self, shell: Shell):
+        page = shell.run("help", "plumbing").out
+        plumbing = {
+            name.split()[0] for name, entry in COMMANDS.items() if entry.heading == PLUMBING
+        }
+        assert {name for name in plumbing if f"`mdmem {name}" not in page} == set()
+
+    def test_options_for_agents_stand_apart(self, shell: Shell):
+        options, _, agents = shell.run("log", "--help").out.partition("Options for agents:")
+        flags = ("--source", "--confidence", "--actor", "--session", "--allow")
+        assert all(flag in agents and flag not in options for flag in flags)
+        assert "--actor" in shell.run("search", "--help").out.partition("Options for agents:")[0]
+
     def test_every_command_stands_under_one_heading(self):
         headings = {(name.split()[0], entry.heading) for name, entry in COMMANDS.items()}
         assert len(headings) == len({name.split()[0] for name in COMMANDS})

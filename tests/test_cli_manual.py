@@ -44,7 +44,8 @@ class TestHelp:
         assert "file-format" in done.err.splitlines()[1]
         for word in ("recipes", "decisions", "changelog"):
             assert shell.run("help", word).err.splitlines()[1].startswith("hint: The pages are: ")
-        assert "mdmem help remember?" in shell.run("help", "remmber").err.splitlines()[1]
+        hint = shell.run("help", "remmber").err.splitlines()[1]
+        assert hint == "hint: Did you mean: mdmem help remember"
 
 
 class TestPlainText:

@@ -9,7 +9,7 @@ from typing import Any
 from typer.main import get_command
 
 from mdmem.cli.app import app
-from mdmem.cli.commands import COMMANDS
+from mdmem.cli.commands import COMMANDS, PLUMBING
 
 PAGE = Path(__file__).parents[1] / "commands.md"
 HEAD = """\
@@ -36,9 +36,40 @@ def page() -> str:
             "## Before or after the command",
             "",
             *table(root),
-            *(line for name, command in commands(root) for line in about(name, command)),
+            *(line for part in sections(root) for line in part),
+            *other_names(),
         ]
     )
+
+
+def sections(root: Any) -> Iterator[list[str]]:
+    """Each command's part of the page, those of the plumbing last."""
+    listed = [
+        (entry.heading == PLUMBING, name, command)
+        for name, command in commands(root)
+        if not (entry := COMMANDS[name.partition(" ")[2]]).listed
+    ]
+    for is_plumbing in (False, True):
+        if is_plumbing:
+            yield [
+                "# Plumbing",
+                "",
+                "What hosts, git and scripts call ([plumbing](plumbing.md)).",
+                "",
+            ]
+        yield from (
+            about(name, command) for plumbs, name, command in listed if plumbs == is_plumbing
+        )
+
+
+def other_names() -> Iterator[str]:
+    """The names that have become options, with the calls that are listed in their place."""
+    yield from ("# Other names", "", "They go on working, with their options.", "")
+    yield from ("| | |", "|---|---|")
+    for name, entry in COMMANDS.items():
+        if entry.listed:
+            yield f"| `mdmem {name}` | `mdmem {entry.listed}` |"
+    yield ""
 
 
 def commands(group: Any, prefix: str = "mdmem") -> Iterator[tuple[str, Any]]:
@@ -80,8 +111,13 @@ def usage(words: str, command: Any) -> str:
 
 def table(command: Any) -> list[str]:
     """The arguments and options of a command."""
-    rows = [f"| `{name(p)}` | {described(p)} |" for p in command.params if not p.hidden]
-    return ["| | |", "|---|---|", *rows, ""]
+    rows: dict[str, list[str]] = {}
+    for p in command.params:
+        if not p.hidden:
+            panel = getattr(p, "rich_help_panel", None) or ""
+            rows.setdefault(panel, []).append(f"| `{name(p)}` | {described(p)} |")
+    tables = [[f"| {panel} | |", "|---|---|", *rows[panel], ""] for panel in sorted(rows)]
+    return [line.replace("|  |", "| |") for each in tables for line in each]
 
 
 def name(parameter: Any) -> str:

@@ -13,7 +13,7 @@ from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
 from mdmem import __version__
-from mdmem.cli import commands, manual, options, terminal
+from mdmem.cli import commands, guesses, options, terminal
 from mdmem.cli.commands import COMMANDS, Answer
 from mdmem.cli.fast_parser import OPTIONAL_VALUES, Call, texts_last, with_values
 from mdmem.cli.parameter_table import TABLE
@@ -42,25 +42,27 @@ class CommandHelp(TyperCommand):
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Raises UsageProblem for too many words; it quotes none behind a text (maybe a secret)."""
         ctx.allow_extra_args = True
+        words = list(args)
         flags, _ = parameter_names(self)
         rest = super().parse_args(
             ctx, with_values(args) if OPTIONAL_VALUES.keys() & flags else args
         )
         if rest and not ctx.resilient_parsing:
-            raise UsageProblem(_unexpected(self, rest), _argument_hint(self, ctx.command_path))
+            raise UsageProblem(_unexpected(self, rest), guesses.meant_call(ctx.command_path, words))
         return rest
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
-        records: dict[str, list[tuple[str, str]]] = {"argument": [], "option": []}
+        sections: dict[str, list[tuple[str, str]]] = {
+            title: [] for title in ("Arguments", "Options", options.FOR_AGENTS)
+        }
         parameters: list[Any] = self.get_params(ctx)
         for parameter in parameters:
             record = parameter.get_help_record(ctx)
-            if record is not None:
-                is_argument = parameter.param_type_name == "argument"
-                records[parameter.param_type_name].append(
-                    (_argument(parameter), parameter.help or "") if is_argument else record
-                )
-        for title, rows in (("Arguments", records["argument"]), ("Options", records["option"])):
+            if record is not None and parameter.param_type_name == "argument":
+                sections["Arguments"].append((_argument(parameter), parameter.help or ""))
+            elif record is not None:
+                sections[parameter.rich_help_panel or "Options"].append(record)
+        for title, rows in sections.items():
             if rows:
                 with formatter.section(title):
                     formatter.write_dl(rows)
@@ -86,19 +88,9 @@ def parameter_names(command: Any) -> tuple[Sequence[str], Sequence[str]]:
 
 
 def _unexpected(command: Any, rest: Sequence[str]) -> str:
-    _, arguments = parameter_names(command)
-    if "TEXT" in arguments or len(rest) > 1:
-        return number_of(len(rest), "unexpected argument")
-    return f"unexpected argument {rest[0]!r}"
-
-
-def _argument_hint(command: Any, path: str) -> str:
-    if command.name in manual.WORDS_TOO_MANY:
-        return f"{manual.WORDS_TOO_MANY[command.name]} See {path} --help"
-    _, arguments = parameter_names(command)
-    if not arguments:
-        return "It takes no arguments"
-    return f"It takes {' '.join(arguments)}; quote text that has spaces. See {path} --help"
+    is_secret = "TEXT" in parameter_names(command)[1] or len(rest) > 1
+    number = number_of(len(rest), "unexpected argument")
+    return number if is_secret else f"unexpected argument {rest[0]!r}"
 
 
 def _argument(parameter: Any) -> str:
@@ -116,18 +108,16 @@ class GroupHelp(TyperGroup):
         if word in self.commands or ctx.resilient_parsing:
             return super().resolve_command(ctx, args)
         group = "" if ctx.parent is None else str(ctx.info_name)
-        meant = manual.meant_command(word, self.commands, group)
-        use = f"Did you mean {meant}?" if meant.startswith("mdmem ") else meant
-        raise UsageProblem(
-            f"no such command {word!r}", use or f"All commands: {ctx.command_path} --help"
-        )
+        hint = guesses.meant_command(args, group) or f"All commands: {ctx.command_path} --help"
+        raise UsageProblem(f"no such command {word!r}", hint)
 
     def _by_heading(self, is_root: bool) -> Mapping[str, Sequence[str]]:
         if not is_root:
             return {"Commands": tuple(self.commands)}
         found: dict[str, list[str]] = {}
         for name, entry in COMMANDS.items():
-            found.setdefault(entry.heading, []).append(name.split()[0])
+            if not entry.listed and entry.heading != commands.PLUMBING:
+                found.setdefault(entry.heading, []).append(name.split()[0])
         return {heading: tuple(dict.fromkeys(names)) for heading, names in found.items()}
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
@@ -142,7 +132,7 @@ class GroupHelp(TyperGroup):
             formatter.write_paragraph()
             formatter.write_text(
                 "For details and an example: mdmem COMMAND --help. -C, -q and --json may also"
-                " follow the command."
+                " follow the command. What hosts and scripts call: mdmem help plumbing"
             )
 
 
@@ -268,12 +258,12 @@ def _build() -> typer.Typer:
         name: typer.Typer(help=about, rich_markup_mode=None, callback=_between, cls=GroupHelp)
         for name, about in commands.GROUPS.items()
     }
-    for name in COMMANDS:
+    for name, entry in COMMANDS.items():
         function = commands.command(name)
         group, _, word = name.rpartition(" ")
-        (groups[group] if group else root).command(word, help=function.__doc__, cls=CommandHelp)(
-            _parser(name, function)
-        )
+        (groups[group] if group else root).command(
+            word, help=function.__doc__, cls=CommandHelp, hidden=bool(entry.listed)
+        )(_parser(name, function))
     for name, typed in groups.items():
         root.add_typer(typed, name=name)
     return root
@@ -339,8 +329,9 @@ def _usage_problem(problem: typer.TyperException, words: Sequence[str]) -> Usage
         hint += "; put a text that begins with a dash after --, or on standard input"
     elif hasattr(problem, "possibilities"):  # no such option
         message = problem.message
-        meant = manual.meant_option(path, option, *parameter_names(context.command))
-        hint = meant or hint
+        rest = [word for word in words if word != command] if command else words
+        typed = f"mdmem {command}" if command else path
+        hint = guesses.ELSEWHERE.get(option) or guesses.meant_call(typed, rest)
     elif message == "Missing command" and context.parent is not None:
         hint = f"Use one of {', '.join(context.command.commands)}. {hint}"
     elif message.startswith("Missing ") and (name := path.partition(" ")[2]) in COMMANDS:

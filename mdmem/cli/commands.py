@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from mdmem.cli.fast_parser import Call
+from mdmem.cli.parameter_table import TABLE
 from mdmem.cli.terminal import count, say
 from mdmem.folder import trust
 from mdmem.memory import Memory
@@ -25,12 +26,21 @@ from mdmem.workspace import Progress
 
 
 class CommandEntry(NamedTuple):
-    """A command: its module and function, the heading of the help that lists it, an example."""
+    """A command: its module and function, the heading of the help that lists it, an example.
+
+    `listed` is the call that the help lists in place of a name that has become an option, or a
+    second name; such a name goes on working.
+    """
 
     module: str
     function: str
     heading: str
     example: str
+    listed: str = ""
+
+
+READING = ("Read", "Look back")  # the headings of commands that only read
+PLUMBING = "Plumbing"  # the heading of what hosts, git and scripts call: mdmem help plumbing
 
 
 # in the order of the help
@@ -53,6 +63,13 @@ COMMANDS: Mapping[str, CommandEntry] = {
         "edit_section",
         "Write",
         'mdmem edit-section Projects --append "- order the timber"',
+    ),
+    "edit": CommandEntry(
+        "writing",
+        "edit_section",
+        "Write",
+        'mdmem edit Projects --append "- order the timber"',
+        "edit-section",
     ),
     "forget": CommandEntry("writing", "forget", "Write", 'mdmem forget "likes dark rooms"'),
     "revert": CommandEntry("writing", "revert", "Write", "mdmem revert 682e31f35c --dry-run"),
@@ -85,8 +102,10 @@ COMMANDS: Mapping[str, CommandEntry] = {
     "show": CommandEntry("reading", "show_", "Read", "mdmem show MEMORY.md Preferences"),
     "outline": CommandEntry("reading", "outline", "Read", "mdmem outline memory/house.md"),
     "facts": CommandEntry("searching", "facts", "Read", "mdmem facts --kind decision"),
-    "recall": CommandEntry("searching", "recall", "Read", "mdmem recall --tag ops --tag deploy"),
-    "tags": CommandEntry("searching", "tags", "Read", "mdmem tags"),
+    "recall": CommandEntry(
+        "searching", "recall", "Read", "mdmem recall --tag ops --tag deploy", "facts --any-tag"
+    ),
+    "tags": CommandEntry("searching", "tags", "Read", "mdmem tags", "facts --tags"),
     "context": CommandEntry(
         "hosting", "context", "Brief an agent", 'mdmem context "where is the staging server"'
     ),
@@ -103,58 +122,60 @@ COMMANDS: Mapping[str, CommandEntry] = {
     "flush": CommandEntry(
         "hosting",
         "flush",
-        "Brief an agent",
+        PLUMBING,
         "mdmem flush --transcript session.jsonl --window 200000",
     ),
-    "mcp": CommandEntry("hosting", "mcp", "Brief an agent", "mdmem -C ~/notes mcp"),
+    "mcp": CommandEntry("hosting", "mcp", PLUMBING, "mdmem -C ~/notes mcp"),
     "memory-tool": CommandEntry(
-        "hosting", "memory_tool", "Brief an agent", "mdmem memory-tool < commands.jsonl"
+        "hosting", "memory_tool", PLUMBING, "mdmem memory-tool < commands.jsonl"
     ),
-    "plugin": CommandEntry("maintenance", "plugin", "Brief an agent", "mdmem plugin"),
-    "agent-hook": CommandEntry(
-        "hosting", "agent_hook", "Brief an agent", "mdmem agent-hook < event.json"
-    ),
+    "plugin": CommandEntry("maintenance", "plugin", PLUMBING, "mdmem plugin"),
+    "agent-hook": CommandEntry("hosting", "agent_hook", PLUMBING, "mdmem agent-hook < event.json"),
     "review": CommandEntry("deciding", "review", "Decide", "mdmem review"),
-    "proposals": CommandEntry("deciding", "proposals", "Decide", "mdmem proposals 5f2c0a11"),
-    "accept": CommandEntry("deciding", "accept", "Decide", "mdmem accept 1 4-9"),
+    "proposals": CommandEntry(
+        "deciding", "proposals", "Decide", "mdmem proposals 5f2c0a11", "review --proposals"
+    ),
+    "accept": CommandEntry("deciding", "accept", "Decide", "mdmem accept 1 4-9", "review --accept"),
     "reject": CommandEntry(
-        "deciding", "reject", "Decide", 'mdmem reject 1b --reason "only a trial"'
+        "deciding", "reject", "Decide", 'mdmem reject 1b --reason "only a trial"', "review --reject"
     ),
     "propose": CommandEntry(
-        "deciding", "propose", "Decide", 'mdmem propose kitchen -m "what the fitter said"'
+        "deciding", "propose", PLUMBING, 'mdmem propose kitchen -m "what the fitter said"'
     ),
     "page": CommandEntry("hosting", "page", "Decide", "mdmem page --open"),
     "history": CommandEntry("reading", "history", "Look back", "mdmem history Preferences -p"),
     "changes": CommandEntry("reading", "changes", "Look back", "mdmem changes --since yesterday"),
-    "blame": CommandEntry("reading", "blame", "Look back", "mdmem blame Preferences"),
-    "when": CommandEntry("reading", "when", "Look back", 'mdmem when "black tea"'),
+    "blame": CommandEntry(
+        "reading", "blame", "Look back", "mdmem blame Preferences", "history --blame"
+    ),
+    "when": CommandEntry(
+        "reading", "when", "Look back", 'mdmem when "black tea"', "history --when"
+    ),
     "conflicts": CommandEntry(
         "deciding", "conflicts", "Tidy", "mdmem conflicts --resolve 75d0be72 5ddd57db"
     ),
     "contradicts": CommandEntry(
         "deciding",
         "contradicts",
-        "Tidy",
+        PLUMBING,
         'mdmem contradicts 75d0be72 5ddd57db --reason "one of them is out of date"',
     ),
     "check": CommandEntry("maintenance", "check_", "Tidy", "mdmem check MEMORY.md"),
-    "redact": CommandEntry("maintenance", "redact", "Tidy", "mdmem redact < transcript.txt"),
+    "redact": CommandEntry("maintenance", "redact", PLUMBING, "mdmem redact < transcript.txt"),
     "sync": CommandEntry("maintenance", "sync", "Maintain", "mdmem sync --dry-run"),
     "doctor": CommandEntry("maintenance", "doctor", "Maintain", "mdmem doctor --fix"),
-    "reindex": CommandEntry("maintenance", "reindex", "Maintain", "mdmem reindex --full"),
-    "hooks install": CommandEntry(
-        "maintenance", "hooks_install", "Maintain", "mdmem hooks install"
-    ),
+    "reindex": CommandEntry("maintenance", "reindex", PLUMBING, "mdmem reindex --full"),
+    "hooks install": CommandEntry("maintenance", "hooks_install", PLUMBING, "mdmem hooks install"),
     "hooks uninstall": CommandEntry(
-        "maintenance", "hooks_uninstall", "Maintain", "mdmem hooks uninstall"
+        "maintenance", "hooks_uninstall", PLUMBING, "mdmem hooks uninstall"
     ),
-    "hooks status": CommandEntry("maintenance", "hooks_status", "Maintain", "mdmem hooks status"),
-    "server status": CommandEntry("hosting", "server_status", "Maintain", "mdmem server status"),
-    "server stop": CommandEntry("hosting", "server_stop", "Maintain", "mdmem server stop"),
+    "hooks status": CommandEntry("maintenance", "hooks_status", PLUMBING, "mdmem hooks status"),
+    "server status": CommandEntry("hosting", "server_status", PLUMBING, "mdmem server status"),
+    "server stop": CommandEntry("hosting", "server_stop", PLUMBING, "mdmem server stop"),
     "merge-driver": CommandEntry(
         "maintenance",
         "merge_driver",
-        "Maintain",
+        PLUMBING,
         "mdmem merge-driver base.md ours.md theirs.md MEMORY.md",
     ),
     "run": CommandEntry("pipelines", "run", "Maintain", "mdmem run --quiet"),
@@ -162,7 +183,9 @@ COMMANDS: Mapping[str, CommandEntry] = {
         "pipelines", "schedule", "Maintain", "mdmem schedule systemd --install"
     ),
     "stats": CommandEntry("tasks", "stats", "Maintain", "mdmem stats search"),
-    "trends": CommandEntry("tasks", "trends", "Maintain", "mdmem trends ~/notes --weeks 26"),
+    "trends": CommandEntry(
+        "tasks", "trends", "Maintain", "mdmem trends ~/notes --weeks 26", "stats trends"
+    ),
 }
 
 # the help of each group, by its first word
@@ -184,10 +207,29 @@ def missing(what: str, name: str) -> UsageProblem:
 
     An example is for reading alone: pasted, that of another verb would write or decide.
     """
-    entry, manual = COMMANDS[name], f"mdmem {name} --help"
-    is_reading = entry.heading in ("Read", "Look back")
+    entry = COMMANDS[name]
+    manual = f"mdmem {entry.listed.partition(' -')[0] or name} --help"
+    is_reading = entry.heading in READING
     hint = f"Example: {entry.example} (see {manual})" if is_reading else f"See {manual}"
     return UsageProblem(f"missing {what}", hint)
+
+
+def ask(call: Call, name: str, *taken: str, **values: Any) -> Answer:
+    """Answer as the command `name`, for an option that has taken its place, with its `values`.
+
+    Raises UsageProblem for what the call has besides that the other command does not take.
+    """
+    defaults = {row[0]: row[3] for row in TABLE[name]}
+    given = {
+        row[0]: call.values[row[0]]
+        for row in TABLE[call.command]
+        if call.values[row[0]] != row[3] and row[0] not in taken
+    }
+    for each in given:
+        if each in values or each not in defaults:
+            raise UsageProblem(f"{field(taken[0])} and {field(each)} exclude each other")
+    asked = replace(call, command=name, values={**defaults, **given, **values})
+    return command(name)(asked, **asked.values)
 
 
 def command(name: str) -> Callable[..., Answer]:

@@ -5,15 +5,16 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from contextlib import nullcontext
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from mdmem.cli import review_room, terminal
-from mdmem.cli.commands import Answer, first_rows, missing, open_memory
+from mdmem.cli.commands import Answer, ask, first_rows, missing, open_memory
 from mdmem.cli.fast_parser import Call
+from mdmem.cli.parameter_table import TABLE
 from mdmem.cli.terminal import shown
 from mdmem.cli.write_options import at_own_terminal, write_answer, write_options
 from mdmem.memory import Memory
-from mdmem.model.errors import ProposalProblem, UsageProblem, shell_word
+from mdmem.model.errors import ProposalProblem, UsageProblem, field, shell_word
 from mdmem.model.proposals import (
     Decide,
     ItemChoice,
@@ -54,7 +55,7 @@ if TYPE_CHECKING:
         Json,
         ListStamp,
         MostRows,
-        Reason,
+        Older,
         Session,
         Vouch,
         Writing,
@@ -195,12 +196,7 @@ def reject(
     file: DecidedFile = None,
     from_actor: DecidedActor = None,
     undisputed: DecidedAll = False,
-    older: Annotated[
-        str | None,
-        typer.Option(
-            "--older", metavar="AGE", help="Only items proposed longer ago than this: 30d."
-        ),
-    ] = None,
+    older: Older = None,
     stamp: ListStamp = None,
     expect: ExpectedTip = None,
     **shared: Committing,
@@ -332,6 +328,15 @@ def _edited(text: str, name: str, without: str) -> str:
 
 def review(
     call: Call,
+    items: Decided = None,
+    accepts: Annotated[bool, typer.Option("--accept", help="Accept these items.")] = False,
+    rejects: Annotated[bool, typer.Option("--reject", help="Reject these items.")] = False,
+    proposal_list: Annotated[
+        bool,
+        typer.Option(
+            "--proposals", help="Only list the proposals, numbered; with an ID, its parts."
+        ),
+    ] = False,
     apply: Annotated[
         bool,
         typer.Option(
@@ -342,24 +347,50 @@ def review(
             ),
         ),
     ] = False,
+    section: DecidedSection = None,
+    file: DecidedFile = None,
+    from_actor: DecidedActor = None,
+    undisputed: DecidedAll = False,
+    older: Older = None,
+    stamp: ListStamp = None,
+    edit: EditedFirst = None,
+    vouch: Vouch = False,
+    anyway: AcceptAnyway = False,
+    expect: ExpectedTip = None,
     limit: MostRows = 0,
-    actor: Actor = None,
-    session: Session = None,
-    reason: Reason = None,
-    as_json: Json = False,
+    **shared: Committing,
 ) -> Answer:
-    """Go through proposals and suggested cleanups.
+    """Go through proposals and suggested cleanups, and decide.
 
     On a terminal: one item at a time, with single-key answers, as in git add -p. Without a
     terminal, with an actor, or if CI is set: print the list of expired or superseded facts that are
     still in a file, duplicates, contradictions, sections not changed for months and files over
     their budget, each with a command that fixes it or shows the choices.
+
+    With --accept or --reject: decide items by number, or by proposal ID (the parts you name, or all
+    that are up to date). If several proposals compete for one item, 1 is the newest and 1b the
+    next: accepting one marks the others as superseded, rejecting 1 rejects all of them. A part is
+    outdated if its target has changed. If the list showed it as outdated, its number accepts it;
+    otherwise, and if it removes something, name it (by number or part) and add --anyway.
     """
-    if not apply and (actor or session or reason):
-        raise UsageProblem("--actor, --session and --reason go with --apply")
+    if accepts or rejects:
+        return ask(call, *(("accept", "accepts") if accepts else ("reject", "rejects")))
+    if items and is_number(items[0]):
+        raise missing("option --accept or --reject", "review")
+    if proposal_list or items:
+        proposal = " ".join(items) if items else None
+        return ask(call, "proposals", "proposal_list", "items", proposal=proposal)
+    return _review(call, apply, limit, **shared)
+
+
+def _review(call: Call, apply: bool, limit: int, **shared: Any) -> Answer:
+    ours = {"apply", "limit", "as_json", *(("actor", "session", "reason") if apply else ())}
+    for name, _, _, default, _ in TABLE["review"]:
+        if name not in ours and call.values[name] != default:
+            raise UsageProblem(f"{field(name)} goes with --accept or --reject")
     memory = open_memory(call)
     if apply:
-        options = WriteOptions(actor=actor, session=session, reason=reason, typed=at_own_terminal())
+        options = replace(write_options(shared), typed=at_own_terminal())
         result = memory.apply_advice(options)
     else:
         is_open = not call.as_json and not call.quiet and review_room.is_open(memory)

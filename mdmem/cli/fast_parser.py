@@ -66,7 +66,7 @@ def is_text(word: str, flags: Collection[str]) -> bool:
     return word[1].isdigit() or any(map(str.isspace, word))
 
 
-def _value_count(takes: type) -> int:
+def value_count(takes: type) -> int:
     return 0 if takes is bool else 2 if takes is tuple else 1
 
 
@@ -81,7 +81,7 @@ def texts_last(words: Sequence[str], table: ParameterTable) -> list[str]:
     values = 0
     for word in words[command + 1 : end]:
         (texts if not values and is_text(word, takes) else kept).append(word)
-        values = values - 1 if values else _value_count(takes.get(word, bool))
+        values = values - 1 if values else value_count(takes.get(word, bool))
     return [*kept, "--", *texts, *words[end + 1 :]] if texts else list(words)
 
 
@@ -132,7 +132,7 @@ def _values(words: Sequence[str], rows: Sequence[ParameterRow]) -> dict[str, Any
         elif word == "-" or not word.startswith("-") or is_text(word, options):
             arguments.append(word)
         else:
-            flag, attached = _split(word)
+            flag, attached = split(word)
             _take(values, options.get(flag), attached, following)
     for parameter in parameters:
         if arguments and not parameter.flags:
@@ -149,7 +149,7 @@ def _values(words: Sequence[str], rows: Sequence[ParameterRow]) -> dict[str, Any
     }
 
 
-def _split(word: str) -> tuple[str, str | None]:
+def split(word: str) -> tuple[str, str | None]:
     """An option's flag, and its value where that is in the same word: --name=value, -n5."""
     if word.startswith("--"):
         flag, equals, value = word.partition("=")

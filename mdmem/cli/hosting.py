@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     import typer
 
     from mdmem.cli.options import (
+        FOR_AGENTS,
         Alone,
         BlockWindow,
         Budget,
@@ -57,7 +58,12 @@ def context(
     without: Without = None,
     session: Annotated[
         str | None,
-        typer.Option("--session", metavar="NAME", help="The agent session the block is for."),
+        typer.Option(
+            "--session",
+            metavar="NAME",
+            rich_help_panel=FOR_AGENTS,
+            help="The agent session the block is for.",
+        ),
     ] = None,
     added: With = None,
     alone: Alone = False,

@@ -9,6 +9,8 @@ from mdmem.model.rules import KINDS
 from mdmem.model.searches import COMBINED_DAYS
 from mdmem.sessions.clients import CLIENT_NAMES
 
+FOR_AGENTS = "Options for agents"  # a heading of the help
+
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 Weeks = Annotated[
     int, typer.Option("--weeks", metavar="N", help="The last N weeks, including this one.")
@@ -60,6 +62,7 @@ SourceOption = Annotated[
     typer.Option(
         "--source",
         metavar="SOURCE",
+        rich_help_panel=FOR_AGENTS,
         help=(
             "How it is known: user-stated (the user said it), inferred (concluded from something)"
             " or auto (added automatically). [default: user-stated if a person types it at a"
@@ -72,6 +75,7 @@ Confidence = Annotated[
     typer.Option(
         "--confidence",
         metavar="N",
+        rich_help_panel=FOR_AGENTS,
         help=(
             "Confidence (0 to 1). [default: by --source,"
             f" {', '.join(f'{source.confidence} {source}' for source in Source)}]"
@@ -83,6 +87,7 @@ Actor = Annotated[
     typer.Option(
         "--actor",
         metavar="NAME",
+        rich_help_panel=FOR_AGENTS,
         help=(
             "Name of the agent that writes; a person needs none."
             " [default: MDMEM_ACTOR, else the `actor` setting]"
@@ -91,7 +96,12 @@ Actor = Annotated[
 ]
 Session = Annotated[
     str | None,
-    typer.Option("--session", metavar="NAME", help="The session to record in the commit."),
+    typer.Option(
+        "--session",
+        metavar="NAME",
+        rich_help_panel=FOR_AGENTS,
+        help="The session to record in the commit.",
+    ),
 ]
 ByActor = Annotated[
     str | None,
@@ -218,6 +228,7 @@ Allow = Annotated[
     typer.Option(
         "--allow",
         metavar="NAME",
+        rich_help_panel=FOR_AGENTS,
         help=(
             "Override a check: shrink (most of a file removed), append (existing log entries"
             " changed) or secret."
@@ -260,6 +271,10 @@ ListStamp = Annotated[
         ),
     ),
 ]
+Older = Annotated[
+    str | None,
+    typer.Option("--older", metavar="AGE", help="Only items proposed longer ago than this: 30d."),
+]
 Vouch = Annotated[bool, typer.Option("--vouch", help="Record it as user-stated, in your name.")]
 AcceptAnyway = Annotated[
     bool, typer.Option("--anyway", help="Accept the named parts even if they are outdated.")
@@ -287,6 +302,7 @@ ExpectedTip = Annotated[
     typer.Option(
         "--expect",
         metavar="COMMIT",
+        rich_help_panel=FOR_AGENTS,
         help=(
             "With a proposal ID: refuse unless its branch is still at this commit (`tip` in"
             " mdmem proposals ID --json)."
@@ -356,6 +372,7 @@ Expect = Annotated[
     typer.Option(
         "--expect",
         metavar="ETAG",
+        rich_help_panel=FOR_AGENTS,
         help="Refuse if the section no longer has this etag (mdmem outline FILE lists etags).",
     ),
 ]

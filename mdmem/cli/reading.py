@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Annotated, Any
 
-from mdmem.cli.commands import Answer, first_rows, missing, open_memory, use_colour
+from mdmem.cli.commands import Answer, ask, first_rows, missing, open_memory, use_colour
 from mdmem.cli.fast_parser import Call
 from mdmem.folder.layout import is_markdown
 from mdmem.model.errors import UsageProblem, field, shell_word
@@ -162,6 +162,17 @@ def history(
         bool,
         typer.Option("-p", help="Show what each change did, section by section and word by word."),
     ] = False,
+    by_line: Annotated[
+        bool, typer.Option("--blame", help="Show which commit added each line it has now.")
+    ] = False,
+    when: Annotated[
+        str | None,
+        typer.Option(
+            "--when",
+            metavar="TEXT",
+            help="When this text, exactly as a file has it, was added to memory and removed.",
+        ),
+    ] = None,
     as_json: Json = False,
 ) -> Answer:
     """Show how a section or a fact changed.
@@ -170,6 +181,10 @@ def history(
     oldest first. Without either: the newest commits to the file, or to all memory. Forgetting a log
     entry changes no file, so it is only in mdmem changes.
     """
+    if by_line:
+        return ask(call, "blame", "by_line", "target", section=target)
+    if when is not None:
+        return ask(call, "when", "when", text=when)
     by_commit = not (words or call.as_json)
     request = ShowHistory(
         target=target, file=file, nth=nth, limit=limit, preamble=preamble, by_commit=by_commit
@@ -203,7 +218,7 @@ def blame(
     Works for a section, a fact or a file.
     """
     if section is None and not preamble:
-        raise missing("argument 'SECTION', or --preamble", "blame")
+        raise missing("argument 'SECTION', or --preamble", call.command)
     result = open_memory(call).blame(
         ShowBlame(section=section, file=file, nth=nth, preamble=preamble)
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Annotated
 
-from mdmem.cli.commands import Answer, first_rows, open_memory, use_colour
+from mdmem.cli.commands import Answer, ask, first_rows, open_memory, use_colour
 from mdmem.cli.fast_parser import Call
 from mdmem.model.errors import UsageProblem
 from mdmem.model.searches import COMBINED_DAYS, ListFacts, Search
@@ -156,11 +156,29 @@ def facts(
     everything: Annotated[
         bool, typer.Option("--all", help="Include facts that are no longer current.")
     ] = False,
+    any_tags: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--any-tag",
+            metavar="TAG",
+            help="What has any of these tags; facts with most of them come first.",
+        ),
+    ] = None,
+    tag_list: Annotated[
+        bool, typer.Option("--tags", help="List the tags in use instead, most used first.")
+    ] = False,
     added: With = None,
     alone: Alone = False,
     as_json: Json = False,
 ) -> Answer:
-    """List the facts of memory with their ids, newest first."""
+    """List the facts of memory with their ids, newest first; or tags.
+
+    Only the first three tags of each fact count for --tags.
+    """
+    if tag_list:
+        return ask(call, "tags", "tag_list")
+    if any_tags:
+        return ask(call, "recall", "any_tags", tags=any_tags)
     memory = open_memory(call)
     request = ListFacts(
         tags=tuple(tags or ()),

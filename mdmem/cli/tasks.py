@@ -7,11 +7,11 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from mdmem.cli.commands import Answer, open_memory, read_argument, use_blocks, use_colour
+from mdmem.cli.commands import Answer, ask, open_memory, read_argument, use_blocks, use_colour
 from mdmem.cli.fast_parser import Call
 from mdmem.cli.write_options import write_answer, write_options
 from mdmem.memory import markdown_trends
-from mdmem.model.errors import UsageProblem, near_names
+from mdmem.model.errors import UsageProblem, near_names, one_of
 from mdmem.model.reads import ShowFigures
 from mdmem.show import figures, reads, writes
 from mdmem.show.formatting import one_line
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from mdmem.cli.options import Json, TaskName, Weeks, Writing
 
 
-_SEARCH, _CONTEXT, _RUNS = "search", "context", "runs"
+_SEARCH, _CONTEXT, _RUNS, _TRENDS = _SUBJECTS = ("search", "context", "runs", "trends")
 
 
 def task_start(
@@ -109,7 +109,7 @@ def stats(
         str | None,
         typer.Argument(
             metavar="WHAT",
-            help=("search, context or runs. [default: what was done, by command]"),
+            help="search, context, runs or trends. [default: what was done, by command]",
         ),
     ] = None,
     weeks: Weeks = 12,
@@ -129,7 +129,11 @@ def stats(
     repeat memory).
 
     With runs: what digests and dreams read and wrote.
+
+    With trends: how memory, or the Markdown of any repository (-C DIR), changes over time.
     """
+    if subject == _TRENDS:
+        return ask(call, _TRENDS, "subject")
     if subject is None:
         by_verb = open_memory(call).figures.of_verbs(ShowFigures(weeks))
         return Answer(
@@ -188,9 +192,6 @@ def trends(
 
 
 def _nearest(word: str) -> str:
-    near = near_names(word, [_SEARCH, _CONTEXT, _RUNS], 1)
-    return (
-        f"Did you mean {near[0]}?"
-        if near
-        else f"mdmem stats, mdmem stats {_SEARCH}, mdmem stats {_CONTEXT} or mdmem stats {_RUNS}"
-    )
+    near = near_names(word, _SUBJECTS, 1)
+    meant = f"Did you mean: mdmem stats {near[0]}" if near else ""
+    return meant or f"mdmem stats alone, or with {one_of(_SUBJECTS)}"

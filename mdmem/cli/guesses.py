@@ -1,0 +1,346 @@
+"""The call that is meant by words that are none, as a line to type, for hints.
+
+Nothing is carried out here. A word for reading never leads to a command that writes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from itertools import islice
+
+from mdmem.cli.commands import COMMANDS, GROUPS, PLUMBING, READING
+from mdmem.cli.fast_parser import ADDED, ParameterRow, is_text, split, value_count
+from mdmem.cli.parameter_table import TABLE
+from mdmem.model.errors import near_names, shell_word
+from mdmem.model.rules import KINDS
+from mdmem.startup import late
+
+
+def _words(text: str) -> Collection[str]:
+    return frozenset(text.split())
+
+
+# By the call that is meant, words typed in its place. An option before `…` needs what follows the
+# word, and is left out where nothing does.
+_SYNONYMS: Mapping[str, str] = {
+    "show": "get read cat view display print open load section less more head body content text",
+    "show --as-of …": "checkout as-of time-travel",
+    "show today": "today daily journal diary day agenda standup",
+    "show yesterday": "yesterday",
+    "search": "find query grep lookup look ask match rg ag recollect retrieve seek locate about"
+    " question answer similar related git-grep",
+    "facts": "list all items entries fact memory memories mem knowledge notes data dump",
+    "facts --tags": "labels label categories category topics topic keywords keyword hashtags",
+    "facts --tag …": "tag tagged",
+    "outline": "toc headings headers sections structure tree files ls dir folders documents",
+    "log": "add write note record insert post jot capture create put-log observe event entry",
+    "remember": "memorize memorise store learn put keep persist teach add-fact add-memory save-fact"
+    " save-memory",
+    "remember --key …": "set update upsert define assign replace change modify overwrite supersede",
+    "edit-section": "editor patch amend vi vim nano rewrite modify-section",
+    "edit-section --append …": "append prepend",
+    "edit-section --rename …": "rename move mv",
+    "forget": "delete remove rm del erase drop purge clear unset expunge unlearn discard wipe"
+    " trash destroy",
+    "revert": "undo rollback restore reset unlog unremember undelete rewind cancel",
+    "save": "commit checkpoint snapshot stage git-add",
+    "sync": "push pull fetch merge rebase synchronize synchronise remote publish share replicate"
+    " backup upload download",
+    "init": "setup start install begin adopt new enable onboard bootstrap initialise initialize"
+    " connect integrate",
+    "init --outside": "clone",
+    "init --found": "workspaces",
+    "sessions": "projects transcripts transcript conversations conversation chats chat threads",
+    "digest": "import ingest extract summarize summarise harvest process",
+    "dream": "consolidate sleep night nightly curate reflect distil distill promote",
+    "context": "inject brief briefing prompt block prime primer preload",
+    "review": "tidy clean cleanup suggest suggestions advise maintain gc dedupe duplicates pending"
+    " inbox queue triage decide approvals resolve branch cherry-pick",
+    "review --accept …": "approve allow confirm apply ok yes agree",
+    "review --reject …": "deny decline refuse dismiss disapprove veto no",
+    "page": "web ui gui browser browse webui dashboard http serve website",
+    "page --help": "export archive",
+    "history": "versions version-history revisions past evolution changelog git-log reflog trail"
+    " why bisect log-history",
+    "history -p": "diff compare delta git-diff git-show",
+    "history --blame …": "annotate praise who authors origin source provenance",
+    "history --when …": "since first-seen introduced",
+    "changes": "changed timeline recent news whatsnew whats-new latest updates activity feed tail"
+    " last shortlog",
+    "conflicts": "contradictions contradiction contradict conflict clashes inconsistencies",
+    "check": "lint validate verify test scan audit",
+    "doctor": "diagnose health troubleshoot fsck debug ping",
+    "doctor --fix": "fix repair heal mend",
+    "status": "info state where summary overview whoami pwd stash workspace git-status",
+    "stats": "metrics usage statistics analytics count numbers figures report",
+    "stats trends": "trend growth graph chart size",
+    "schedule": "timer cron crontab systemd daemon service unschedule automate launchd",
+    "run": "now job jobs execute exec cycle",
+    "redact": "sanitize sanitise mask scrub anonymize anonymise censor",
+    "reindex": "index rebuild refresh rebuild-index",
+    "mcp": "serve-mcp mcp-server tools",
+    "plugin": "extension extensions skill marketplace",
+    "help": "man manual docs doc guide tutorial handbook commands howto faq examples usage-help",
+    "help settings": "config settings configure options setting env",
+    "help install": "upgrade self-update uninstall",
+    "--version": "version",
+    "--install-completion": "completion completions autocomplete",
+    "task start --help": "task-add task-create task-new task-begin task-open task-init",
+    "task note --help": "task-update task-log task-append task-progress task-write task-comment",
+    "task done --help": "task-finish task-close task-complete task-end task-stop task-delete"
+    " task-remove",
+    "task show": "task-show tasks todo todos task-get task-read task-list task-ls task-view"
+    " task-status",
+    "hooks install": "hooks-add hooks-enable hooks-on hooks-setup hooks-init",
+    "hooks uninstall": "hooks-remove hooks-rm hooks-disable hooks-delete hooks-off",
+    "hooks status": "hooks-status hook hooks-list hooks-ls hooks-show hooks-get hooks-check",
+}
+_NO_ACCOUNT = _words("login logout signin signup auth register account token")
+_QUESTION = _words(
+    "show what who whose where when why how which does do did is are was were can could should "
+    "would has have tell remind whats please"
+)
+# before a noun that says what to list
+_LISTING = _words("list ls show get view display print see give all every my the me")
+
+# For an unknown option, options and names of arguments: the first that the command has.
+_OPTIONS: Mapping[str, Sequence[str]] = {
+    "--limit --max --count --top --top-k --topk --k -l --num --number --max-results --results"
+    " --size --n --first --last -k": ("-n",),
+    "--tags --label --labels -t --topic --keyword --keywords --categories --hashtag": ("--tag",),
+    "--any --any-tags --tag-any": ("--any-tag",),
+    "--content --text --body --message --entry --value --data --input --fact --note"
+    " --memory --description -m -am -c --prompt": (
+        "-m",
+        "--body",
+        "text",
+        "--reason",
+        "fact",
+        "prompt",
+    ),
+    "--section -s --heading --header --title --name --path-in-file --address": (
+        "section",
+        "first",
+        "target",
+        "--section",
+        "--rename",
+    ),
+    "--query --q --search --pattern --term --terms --question": ("query", "text"),
+    "--file --path --filename --file-path --filepath --document --doc -f": (
+        "--file",
+        "file",
+        "files",
+        "first",
+        "folder",
+    ),
+    "--format --output --output-format -o -j --as-json --machine --porcelain": ("--json",),
+    "--date --day --on --when --timestamp --at": ("--date", "--day", "--since"),
+    "--from --start --start-date --newer-than --begin --after": ("--since",),
+    "--to --before --end --end-date --older-than --expires --expiry --valid-until --ttl --expire": (
+        "--until",
+    ),
+    "--type --category --class --as": ("--kind",),
+    "--id --fact-id --ref --reference --target --commit --sha --rev --key": (
+        "fact",
+        "reference",
+        "target",
+        "--as-of",
+        "--supersedes",
+    ),
+    "--subject --attribute --field --property --slug": ("--key", "--tag"),
+    "--author --user --agent --by --who --as-user": ("--actor",),
+    "--why --comment --because --rationale --message-body": ("--reason", "-m"),
+    "--supersede --replaces --instead-of --replacing --obsoletes": ("--supersedes", "--replace"),
+    "--find --old --old-text --old_str --search-for": ("--replace", "query"),
+    "--new --new-text --new_str --replacement --replace-with": ("--with", "text", "--body"),
+    "--etag --if-match --expected --expect-etag --version-id": ("--expect",),
+    "--add --append-text --add-text": ("--append", "text"),
+    "--create-missing --create-if-missing --make --parents -p": ("--create",),
+    "--diff --patch --show-diff": ("-p", "--explain"),
+    "--preview --dry --dryrun --no-act --what-if --simulate --test": ("--dry-run",),
+    "--recursive -r --children --with-subsections --deep --tree": ("--subtree",),
+    "--workspace --dir --directory --root --cwd --repo --project -d": ("-C",),
+    "--quiet --silent": ("-q",),
+    "--asof --as_of --at-date --point-in-time": ("--as-of",),
+    "--all -a --include-superseded --include-old --include-history --past --everything --status"
+    " --state": ("--all", "--history"),
+    "--probability --certainty --score --importance": ("--confidence", "--min-confidence"),
+    "--origin --provenance --from-user": ("--source",),
+    "--days --recent --last-days": ("--recent-days",),
+    "--force --yes -y --assume-yes --no-confirm": ("--yes",),
+    "--full --rebuild --reset": ("--full",),
+    "--repair --mend --fix --apply --autofix": ("--fix", "--apply"),
+    "--approve --yes-to": ("--accept",),
+    "--deny --decline": ("--reject",),
+}
+_CANDIDATES = {word: meant for words, meant in _OPTIONS.items() for word in words.split()}
+# they change nothing of what is asked, and are left out
+_NEEDLESS = _words(
+    "-- --verbose -v --force -f --color --colour --no-color --no-colour --no-pager --pretty "
+    "--plain --all -a --list -l --oneline --graph --stat"
+)
+ELSEWHERE = {
+    **dict.fromkeys(("--no-color", "--no-colour"), "Set NO_COLOR=1."),
+    "--no-pager": "Set MDMEM_PAGER=cat, or send the output to a pipe.",
+}
+_DAY = late.pattern(r"\d{4}-\d\d|today$|yesterday$|last |this |\d+ (?:days|weeks) ago")
+_LONGEST = 300  # characters of a line to type
+_SENTENCE = 3  # words
+_SIMILAR, _NEARLY_THE_SAME = 0.75, 0.85
+_CALLS = (
+    {kind: f"facts --kind {kind}" for kind in KINDS}
+    | {name: entry.listed or name for name, entry in COMMANDS.items() if name in TABLE}
+    | {name.replace(" ", "-"): f"{name} --help" for name in COMMANDS if name not in TABLE}
+    | {group: f"{group} --help" for group in GROUPS}
+    | {word: call for call, words in _SYNONYMS.items() for word in words.split()}
+)
+
+
+def meant_command(words: Sequence[str], group: str = "") -> str:
+    """A hint at the call that `words` may be meant for; the first of them is no command."""
+    word = "-".join(filter(None, (group, words[0].casefold().replace("_", "-"))))
+    if word in _NO_ACCOUNT:
+        return "No account is needed: memory stays on this machine."
+    call, rest = _meant(word, words[1:])
+    command, *fixed = call.split()
+    if command not in TABLE or (fixed and fixed[0] not in _flags(command)):
+        return f"Did you mean: mdmem {call}"
+    if fixed[-1:] == ["…"]:
+        fixed = fixed[:-1] if rest else []
+    typed = [*rest[:-1], *fixed, *rest[-1:]] if command == "edit-section" else [*fixed, *rest]
+    return f"Did you mean: {_fitted(command, typed, drops=True)}"
+
+
+def meant_call(path: str, words: Sequence[str]) -> str:
+    """A hint at the call that `words` may be meant for, which the command does not take."""
+    command = path.partition(" ")[2]
+    line = _fitted(command, words) if command in TABLE else ""
+    return f"Did you mean: {line}" if line else f"See {path} --help"
+
+
+def _meant(word: str, rest: Sequence[str]) -> tuple[str, Sequence[str]]:
+    """The call of the table that is meant, and the words that go with it."""
+    if word in ("git", "mdmem") and rest:
+        git = f"git-{rest[0]}"
+        return _meant(git if git in _CALLS else rest[0].casefold(), rest[1:])
+    parts = word.split("-")
+    nouns = [each.casefold() for each in (*parts, *rest) if each.casefold() not in _LISTING]
+    if parts[0] in _LISTING and len(nouns) == 1 and _reads(_call(nouns[0])):
+        return _call(nouns[0]), ()
+    near = near_names(word, _CALLS, 1, _NEARLY_THE_SAME)
+    near = near or near_names(word, filter(_reads, COMMANDS), 1, _SIMILAR)
+    is_question = " " in word.strip() or (word in _QUESTION and rest)
+    for each in () if is_question else (word, *near, *parts):
+        if (call := _call(each)) and (each not in parts[1:] or _reads(call)):
+            return call, rest
+    return "search", [" ".join((word, *rest))]
+
+
+def _call(word: str) -> str:
+    """The call for a word, in the singular or the plural; empty if there is none."""
+    forms = (word, word.removesuffix("s"), f"{word}s")
+    return next((_CALLS[each] for each in forms if each in _CALLS), "")
+
+
+def _reads(call: str) -> bool:
+    entry = COMMANDS.get(call.partition(" ")[0])
+    return entry is not None and entry.heading not in ("Write", PLUMBING)
+
+
+def _flags(command: str) -> Mapping[str, ParameterRow]:
+    return {flag: row for row in (*TABLE[command], *ADDED) for flag in row[1]}
+
+
+def _fitted(command: str, words: Sequence[str], drops: bool = False) -> str:
+    """A line with `words` where the command takes them, or another that does; empty if none does.
+
+    With `drops`, options that the command does not have are left out.
+    """
+    flags, names = _flags(command), [row[0] for row in TABLE[command] if not row[1]]
+    options, texts = list[str](), list[str]()
+    following = iter(words)
+    for word in following:
+        if not word.startswith("-") or word == "-" or is_text(word, flags):
+            is_file = word.endswith(".md") and "--file" in flags and "text" not in names
+            (options if is_file else texts).extend(["--file", word] if is_file else [word])
+            continue
+        flag, attached = (word, None) if word in _CANDIDATES else split(word)
+        meant = _meant_option(flag, flags, names)
+        if not meant and (drops or flag in _NEEDLESS):
+            continue
+        if not meant:
+            return _of_another(command, flag, words)
+        takes = flags[meant][2] if meant in flags else str
+        values = [attached] if attached else [*islice(following, value_count(takes))]
+        if len(values) < value_count(takes):
+            return f"mdmem {command} --help"
+        if meant not in flags:
+            texts += values
+        elif takes is list:
+            options += [each for value in values[0].split(",") for each in (meant, value)]
+        else:
+            options += [meant, *values]
+    return _placed(command, options, texts)
+
+
+def _meant_option(word: str, flags: Collection[str], names: Collection[str]) -> str:
+    """The option, or the name of an argument, that an option may be meant for; empty if none is."""
+    folded = word.casefold().replace("_", "-")
+    for meant in (word, *_CANDIDATES.get(word, _CANDIDATES.get(folded, ()))):
+        if meant in flags or meant in names or (meant in ("text", "query") and not names):
+            return meant
+    if folded in _CANDIDATES:
+        return ""
+    known = [flag for flag in (*flags, *_CANDIDATES) if flag.startswith("--")]
+    near = near_names(folded, known, 1, _NEARLY_THE_SAME)
+    return "".join(_meant_option(each, flags, names) for each in near)
+
+
+def _of_another(command: str, flag: str, words: Sequence[str]) -> str:
+    """A line of another command that has the option; in place of one that reads, one that reads."""
+    git, heading = f"git-{command}", COMMANDS[command].heading
+    if git in _CALLS and words[0] == flag:
+        return _fitted(_CALLS[git].partition(" ")[0], words)
+    owners = [
+        name
+        for name in TABLE
+        if flag in _flags(name) and not COMMANDS[name].listed
+        if (
+            COMMANDS[name].heading in READING
+            if heading in READING
+            else TABLE[name][0][0] == TABLE[command][0][0]
+            or (heading != "Write" and COMMANDS[name].heading == "Maintain")
+        )
+    ]
+    same = [name for name in owners if COMMANDS[name].heading == heading]
+    return "".join(_fitted(name, words) for name in (same or owners)[:1])
+
+
+def _placed(command: str, options: Sequence[str], texts: Sequence[str]) -> str:
+    """A line with texts where the arguments are; the help, where something is missing."""
+    flags, heading, text = _flags(command), COMMANDS[command].heading, " ".join(texts)
+    arguments = [row for row in TABLE[command] if not row[1]]
+    needed = [flag for flag, row in flags.items() if row[4] and flag not in options]
+    days = [flag for flag in ("--day", "--since") if flag in flags and _DAY.match(text)]
+    spare = len(texts) - len(arguments)
+    if not arguments and texts and (needed or days):
+        options, texts, needed = [*options, (*needed, *days)[0], text], (), needed[1:]
+    elif not arguments and texts and heading in (*READING, "Write"):
+        return _typed("search" if heading in READING else "remember", [text])
+    elif not arguments:
+        texts = ()
+    elif spare > 0 and command in _QUESTION and len(texts) >= _SENTENCE:
+        return _typed("search", [f"{command} {text}"])
+    elif spare > 0 and "--append" in flags and not options:
+        options, texts = ["--append", " ".join(texts[1:])], texts[:1]
+    elif spare > 0 and arguments[-1][2] is not list:
+        texts = [*texts[: -spare - 1], " ".join(texts[-spare - 1 :])]
+    is_short = len(texts) < sum(row[4] for row in arguments) or (
+        heading == "Write" and arguments and not texts
+    )
+    return f"mdmem {command} --help" if needed or is_short else _typed(command, texts, options)
+
+
+def _typed(command: str, texts: Sequence[str], options: Sequence[str] = ()) -> str:
+    line = " ".join(("mdmem", command, *map(shell_word, (*texts, *options))))
+    return line if len(line) <= _LONGEST else f"mdmem {command} --help"
