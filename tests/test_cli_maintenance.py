@@ -1,5 +1,6 @@
 """The doctor and the redaction of secrets, as a user meets them."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -17,7 +18,14 @@ class TestDoctor:
         done = shell.run("doctor")
         assert (done.status, done.err) == (0, "")
         # Notes: MDMEM_NOW is set; two headings are called Twice.
-        assert done.out.endswith("\nerrors: 0, warnings: 0, notes: 2\n"), done.out
+        last = done.out.splitlines()[-1]
+        assert re.fullmatch(r"2 notes; \d+ checks passed \(mdmem doctor --all lists them\)", last)
+        assert {line[:8] for line in done.out.splitlines()[:-1]} <= {"note    ", " " * 8}
+        in_full = shell.run("doctor", "--all").out.splitlines()
+        assert (
+            f"2 notes; {len([line for line in in_full if line.startswith('ok')])} checks passed"
+            == (in_full[-1])
+        )
         answer = shell.run("doctor", "--json").answer
         assert list(answer) == ["findings", "sound"]
         assert [list(row) for row in answer["findings"]] == [
@@ -49,7 +57,7 @@ class TestDoctor:
             "        Did you mean budget_bytes?\n"
         ) in done.out
         assert "fixed   hooks: installed" in done.out
-        assert "\nerrors: 1, " in done.out
+        assert "\n1 error, " in done.out or "\n1 error; " in done.out
 
     def test_no_secret_of_the_environment_is_shown(
         self, shell: Shell, monkeypatch: pytest.MonkeyPatch
@@ -62,7 +70,8 @@ class TestDoctor:
     def test_fix(self, shell: Shell):
         assert "warning hooks: pre-commit is missing" in shell.run("doctor").out
         assert "fixed   hooks: installed" in shell.run("doctor", "--fix").out
-        assert "ok      hooks: all are installed" in shell.run("doctor").out
+        assert "hooks" not in shell.run("doctor").out
+        assert "ok      hooks: all are installed" in shell.run("doctor", "--all").out
 
 
 class TestRedact:

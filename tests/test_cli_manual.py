@@ -1,5 +1,7 @@
 """`mdmem help`: the pages for users, from the installed package."""
 
+import re
+
 import pytest
 from commandline import Shell
 
@@ -22,7 +24,9 @@ class TestHelp:
     @pytest.mark.parametrize("topic", manual.TOPICS)
     def test_of_a_page(self, shell: Shell, topic: str):
         text = installed.text("docs", manual.page_path(topic))
-        assert shell.run("help", topic).out == text
+        shown = shell.run("help", topic).out
+        assert "](" not in re.sub(r"`[^`]*`", "", shown)
+        assert shown.count("\n") == text.count("\n")
         assert shell.run("help", f"{topic}.md", "--json").answer == {"topic": topic, "text": text}
 
     @pytest.mark.parametrize(
@@ -34,6 +38,19 @@ class TestHelp:
     def test_a_page_named_after_a_command_tells_of_its_options(self, shell: Shell):
         assert shell.run("help", "digest").err == "mdmem: To see the options: mdmem digest --help\n"
         assert shell.run("help", "trust").err == ""
+
+    @pytest.mark.parametrize(
+        ("link", "shown"),
+        [
+            ("[many](machines.md#pools)", "many (mdmem help machines)"),
+            ("[the two\nagents](../agents.md)", "the two\nagents"),
+            ("[hosts](clients/README.md)", "hosts (mdmem help clients)"),
+            ("[above](#above) and [code](recipes.md)", "above and code"),
+            ("![shot](a.png) [uv](https://example.org/uv)", "shot uv (https://example.org/uv)"),
+        ],
+    )
+    def test_a_link_is_its_text_and_where_to_read_on(self, link: str, shown: str):
+        assert manual._LINK.sub(manual._named_link, link) == shown
 
     def test_by_another_word(self, shell: Shell):
         assert shell.run("help", "config").out == shell.run("help", "settings").out
@@ -50,7 +67,7 @@ class TestHelp:
 
 class TestPlainText:
     def test_paragraphs_are_joined_and_marks_go(self):
-        assert plain("# A `b`\n\nOne **two**\n[three](x.md).\n\n- four\n  five\n- six\n") == [
+        assert plain("# A `b`\n\nOne **two**\nthree.\n\n- four\n  five\n- six\n") == [
             *("A b", "", "One two three.", "", "- four five", "- six", ""),
         ]
 

@@ -353,12 +353,15 @@ def sync(
 def doctor(
     call: Call,
     fix: Annotated[bool, typer.Option("--fix", help="Fix what can safely be fixed.")] = False,
+    everything: Annotated[
+        bool, typer.Option("--all", help="List the checks that passed, too.")
+    ] = False,
     as_json: Json = False,
 ) -> Answer:
     """Find problems with the workspace, and fix them with --fix.
 
-    It checks git, settings, locks, hooks, the state folder, the index, the files, secrets in
-    history and recent failures. The exit status is 1 if an error remains.
+    It checks git, settings, locks, hooks, the state folder, the index, the files (as mdmem check
+    does), secrets in history and recent failures. The exit status is 1 if an error remains.
     """
     findings = [
         replace(finding, message=in_flags(finding.message), hint=in_flags(finding.hint))
@@ -367,7 +370,7 @@ def doctor(
     sound = maintenance.is_sound(findings)
     return Answer(
         {"findings": findings, "sound": sound},
-        maintenance.findings_text(findings),
+        in_flags(maintenance.findings_text(findings, everything)),
         status=0 if sound else 1,
     )
 

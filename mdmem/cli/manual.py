@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterator
 from importlib import import_module
@@ -82,7 +83,7 @@ _TOPIC_ALIASES = {
 # a heading, table row, code or blank line: belongs to no paragraph
 _NO_PARAGRAPH = late.pattern(r"#|\||    |$")
 _ITEM = late.pattern(r"- |\d+\. ")
-_LINK = late.pattern(r"\[([^\[\]]+)\]\([^()]+\)")
+_LINK = late.pattern(r"(?<!`)!?\[([^\[\]]+)\]\(([^()#\s]*)(?:#[^()]*)?\)")
 _CELL = late.pattern(r"(?<!\\)\|")
 
 
@@ -118,9 +119,10 @@ def help_(
         meant = "".join(f"Did you mean: mdmem help {each}" for each in near)
         raise UsageProblem("no page or command has this name", meant or hint)
     text = installed.text("docs", page_path(page))
+    shown = _LINK.sub(_named_link, text)
     return Answer(
         {"topic": page, "text": text},
-        "\n".join(_plain(text)) if sys.stdout.isatty() else text.rstrip("\n"),
+        "\n".join(_plain(shown)) if sys.stdout.isatty() else shown.rstrip("\n"),
         (f"To see the options: mdmem {page} --help",) if page in COMMANDS else (),
     )
 
@@ -133,6 +135,14 @@ def page_path(page: str) -> str:
         if page in _CLIENT_PAGES
         else f"{page}.md"
     )
+
+
+def _named_link(link: re.Match[str]) -> str:
+    """The text of a link, with how to read the page that it leads to if the text does not say."""
+    text, target = link.groups()
+    page = target.removesuffix(".md").removesuffix("/README").rpartition("/")[2]
+    more = target if "://" in target else f"mdmem help {page}" if page in TOPICS else ""
+    return text if not more or page in text.casefold().split() else f"{text} ({more})"
 
 
 def _plain(text: str) -> Iterator[str]:
@@ -158,7 +168,7 @@ def _block(line: str) -> Iterator[str]:
     if line.startswith("    "):
         yield line
         return
-    bare = _LINK.sub(r"\1", line).replace("`", "").replace("**", "")
+    bare = line.replace("`", "").replace("**", "").replace("<br>", "; ")
     if not bare.startswith("|"):
         yield bare.lstrip("#").strip() if bare.startswith("#") else bare
         return

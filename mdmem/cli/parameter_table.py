@@ -468,6 +468,7 @@ TABLE: ParameterTable = {
     ),
     "doctor": (
         ("fix", ("--fix",), bool, False, False),
+        ("everything", ("--all",), bool, False, False),
         ("as_json", ("--json",), bool, False, False),
     ),
     "reindex": (

@@ -78,22 +78,19 @@ def is_sound(findings: Iterable[Finding]) -> bool:
     return not any(each.level == "error" and not each.fixed for each in findings)
 
 
-def findings_text(findings: Sequence[Finding]) -> str:
+def findings_text(findings: Sequence[Finding], everything: bool) -> str:
+    """What is not in order, and one line for the rest; with `everything`, that in full too."""
     rows = []
-    for finding in findings:
+    shown = [each for each in findings if everything or each.fixed or each.level != "ok"]
+    for finding in shown:
         label = "fixed" if finding.fixed else finding.level.value
         rows.append(one_line(f"{label:<8}{finding.check}: {finding.message}"))
         rows += [f"        {one_line(row)}" for row in finding.hint.splitlines()]
-    remaining = Counter(finding.level.value for finding in findings if not finding.fixed)
-    return "\n".join(
-        [
-            *rows,
-            (
-                f"errors: {remaining['error']}, warnings: {remaining['warning']}, notes:"
-                f" {remaining['note']}"
-            ),
-        ]
-    )
+    remaining = Counter(each.level.value for each in findings if not each.fixed)
+    counted = [name for name in ("error", "warning", "note") if remaining[name]]
+    problems = ", ".join(number_of(remaining[name], name) for name in counted) or "no problems"
+    more = "" if everything else f" ({verb('doctor', 'everything')} lists them)"
+    return "\n".join([*rows, f"{problems}; {number_of(remaining['ok'], 'check')} passed{more}"])
 
 
 def reviewed_text(review: ReviewResult) -> str:
