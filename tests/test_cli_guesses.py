@@ -14,6 +14,7 @@ from mdmem.cli import app, guesses
 from mdmem.cli.commands import COMMANDS, PLUMBING
 from mdmem.cli.fast_parser import COMMON
 from mdmem.cli.parameter_table import TABLE
+from mdmem.model.errors import LISTED
 
 READING = [
     "get",
@@ -60,9 +61,9 @@ def test_every_option_that_is_meant_is_there():
 @pytest.mark.parametrize(
     ("typed", "meant"),
     [
-        (["search", "tea", "--limt", "3", "--tags=a,b"], "search tea -n 3 --tag a --tag b"),
+        (["search", "tea", "--limt", "3", "--tags=a"], "search tea -n 3 --tag a"),
         (["changes", "--query", "tea"], "search tea"),
-        (["recall", "ops"], "recall --tag ops"),
+        (["recall", "ops"], "search ops"),
         (["changes", "last", "week"], "changes --since 'last week'"),
         (["conflicts", "--resolve", "a"], "conflicts --help"),
         (["conflicts", "--contrdict", "--resolve", "a", "b"], None),
@@ -94,7 +95,7 @@ class TestHelp:
         names = {
             name.split()[0]
             for name, entry in COMMANDS.items()
-            if not entry.listed and entry.heading != PLUMBING
+            if name not in LISTED and entry.heading != PLUMBING
         }
         assert sorted(listed) == sorted(names)
         assert len(listed) <= 31

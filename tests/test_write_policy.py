@@ -295,10 +295,10 @@ def test_an_answer_says_that_it_is_proposed(at: Desk, run: Run) -> None:
     proposal = out.split()[2].rstrip(":")
     assert out.startswith(f"proposed as {proposal}: MEMORY.md: Memory > Facts [")
     assert out.endswith("] (nothing changed yet)\n")
-    assert err == f"mdmem: A person decides: mdmem proposals {proposal}\n"
+    assert err == f"mdmem: A person decides: mdmem review --proposals {proposal}\n"
     answer = json.loads(run(*words, "--json")[1])
     assert (answer["changed"], answer["proposed"], answer["proposal"]) == (False, True, proposal)
-    assert answer["hint"] == f"A person decides: mdmem proposals {proposal}"
+    assert answer["hint"] == f"A person decides: mdmem review --proposals {proposal}"
     assert run(*words)[1].startswith(f"already proposed in {proposal}: ")
     _, out, _ = run("remember", "'likes tea' --section Facts", "--actor", AGENT, "--json")
     assert "proposed" not in json.loads(out)
@@ -387,7 +387,7 @@ def test_no_tool_writes_past_it(
     elif fate is PROPOSED:
         answer = json.loads(text)
         assert (answer["changed"], answer["proposed"]) == (True, True)
-        assert answer["hint"] == f"A person decides: mdmem proposals {answer['proposal']}"
+        assert answer["hint"] == f"A person decides: mdmem review --proposals {answer['proposal']}"
     elif fate is LOGGED:
         assert "proposed" not in json.loads(text)
 
@@ -473,7 +473,7 @@ def test_the_memory_tool_does_not_write_past_it(
         proposal = answer.text.split()[2].rstrip(":")
         assert answer.text == (
             f"Proposed as {proposal}: {values['path']} is unchanged until a person accepts this"
-            f" (mdmem proposals {proposal})."
+            f" (mdmem review --proposals {proposal})."
         )
 
 

@@ -10,6 +10,7 @@ from typer.main import get_command
 
 from mdmem.cli.app import app
 from mdmem.cli.commands import COMMANDS, PLUMBING
+from mdmem.model.errors import LISTED
 
 PAGE = Path(__file__).parents[1] / "commands.md"
 HEAD = """\
@@ -44,31 +45,21 @@ def page() -> str:
 
 def sections(root: Any) -> Iterator[list[str]]:
     """Each command's part of the page, those of the plumbing last."""
-    listed = [
-        (entry.heading == PLUMBING, name, command)
-        for name, command in commands(root)
-        if not (entry := COMMANDS[name.partition(" ")[2]]).listed
-    ]
     for is_plumbing in (False, True):
         if is_plumbing:
-            yield [
-                "# Plumbing",
-                "",
-                "What hosts, git and scripts call ([plumbing](plumbing.md)).",
-                "",
-            ]
-        yield from (
-            about(name, command) for plumbs, name, command in listed if plumbs == is_plumbing
-        )
+            about_it = "What hosts, git and scripts call ([plumbing](plumbing.md))."
+            yield ["# Plumbing", "", about_it, ""]
+        for words, command in commands(root):
+            name = words.partition(" ")[2]
+            if name not in LISTED and (COMMANDS[name].heading == PLUMBING) == is_plumbing:
+                yield about(words, command)
 
 
 def other_names() -> Iterator[str]:
     """The names that have become options, with the calls that are listed in their place."""
     yield from ("# Other names", "", "They go on working, with their options.", "")
     yield from ("| | |", "|---|---|")
-    for name, entry in COMMANDS.items():
-        if entry.listed:
-            yield f"| `mdmem {name}` | `mdmem {entry.listed}` |"
+    yield from (f"| `mdmem {name}` | `mdmem {listed}` |" for name, listed in LISTED.items())
     yield ""
 
 

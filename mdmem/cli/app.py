@@ -17,7 +17,7 @@ from mdmem.cli import commands, guesses, options, terminal
 from mdmem.cli.commands import COMMANDS, Answer
 from mdmem.cli.fast_parser import OPTIONAL_VALUES, Call, texts_last, with_values
 from mdmem.cli.parameter_table import TABLE
-from mdmem.model.errors import UsageProblem, number_of
+from mdmem.model.errors import LISTED, UsageProblem, number_of
 
 WIDEST = 100  # columns
 
@@ -116,7 +116,7 @@ class GroupHelp(TyperGroup):
             return {"Commands": tuple(self.commands)}
         found: dict[str, list[str]] = {}
         for name, entry in COMMANDS.items():
-            if not entry.listed and entry.heading != commands.PLUMBING:
+            if name not in LISTED and entry.heading != commands.PLUMBING:
                 found.setdefault(entry.heading, []).append(name.split()[0])
         return {heading: tuple(dict.fromkeys(names)) for heading, names in found.items()}
 
@@ -258,11 +258,11 @@ def _build() -> typer.Typer:
         name: typer.Typer(help=about, rich_markup_mode=None, callback=_between, cls=GroupHelp)
         for name, about in commands.GROUPS.items()
     }
-    for name, entry in COMMANDS.items():
+    for name in COMMANDS:
         function = commands.command(name)
         group, _, word = name.rpartition(" ")
         (groups[group] if group else root).command(
-            word, help=function.__doc__, cls=CommandHelp, hidden=bool(entry.listed)
+            word, help=function.__doc__, cls=CommandHelp, hidden=name in LISTED
         )(_parser(name, function))
     for name, typed in groups.items():
         root.add_typer(typed, name=name)

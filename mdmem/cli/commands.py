@@ -19,7 +19,7 @@ from mdmem.cli.terminal import count, say
 from mdmem.folder import trust
 from mdmem.memory import Memory
 from mdmem.model import MAX_FILE_BYTES
-from mdmem.model.errors import TextProblem, UsageProblem, field
+from mdmem.model.errors import LISTED, TextProblem, UsageProblem, field
 from mdmem.model.rules import require_range
 from mdmem.startup.records import dataclass, replace
 from mdmem.workspace import Progress
@@ -28,15 +28,13 @@ from mdmem.workspace import Progress
 class CommandEntry(NamedTuple):
     """A command: its module and function, the heading of the help that lists it, an example.
 
-    `listed` is the call that the help lists in place of a name that has become an option, or a
-    second name; such a name goes on working.
+    Those of `LISTED` go on working, but the help lists the call there.
     """
 
     module: str
     function: str
     heading: str
     example: str
-    listed: str = ""
 
 
 READING = ("Read", "Look back")  # the headings of commands that only read
@@ -65,11 +63,7 @@ COMMANDS: Mapping[str, CommandEntry] = {
         'mdmem edit-section Projects --append "- order the timber"',
     ),
     "edit": CommandEntry(
-        "writing",
-        "edit_section",
-        "Write",
-        'mdmem edit Projects --append "- order the timber"',
-        "edit-section",
+        "writing", "edit_section", "Write", 'mdmem edit Projects --append "- order the timber"'
     ),
     "forget": CommandEntry("writing", "forget", "Write", 'mdmem forget "likes dark rooms"'),
     "revert": CommandEntry("writing", "revert", "Write", "mdmem revert 682e31f35c --dry-run"),
@@ -102,10 +96,8 @@ COMMANDS: Mapping[str, CommandEntry] = {
     "show": CommandEntry("reading", "show_", "Read", "mdmem show MEMORY.md Preferences"),
     "outline": CommandEntry("reading", "outline", "Read", "mdmem outline memory/house.md"),
     "facts": CommandEntry("searching", "facts", "Read", "mdmem facts --kind decision"),
-    "recall": CommandEntry(
-        "searching", "recall", "Read", "mdmem recall --tag ops --tag deploy", "facts --any-tag"
-    ),
-    "tags": CommandEntry("searching", "tags", "Read", "mdmem tags", "facts --tags"),
+    "recall": CommandEntry("searching", "recall", "Read", "mdmem recall --tag ops --tag deploy"),
+    "tags": CommandEntry("searching", "tags", "Read", "mdmem tags"),
     "context": CommandEntry(
         "hosting", "context", "Brief an agent", 'mdmem context "where is the staging server"'
     ),
@@ -132,12 +124,10 @@ COMMANDS: Mapping[str, CommandEntry] = {
     "plugin": CommandEntry("maintenance", "plugin", PLUMBING, "mdmem plugin"),
     "agent-hook": CommandEntry("hosting", "agent_hook", PLUMBING, "mdmem agent-hook < event.json"),
     "review": CommandEntry("deciding", "review", "Decide", "mdmem review"),
-    "proposals": CommandEntry(
-        "deciding", "proposals", "Decide", "mdmem proposals 5f2c0a11", "review --proposals"
-    ),
-    "accept": CommandEntry("deciding", "accept", "Decide", "mdmem accept 1 4-9", "review --accept"),
+    "proposals": CommandEntry("deciding", "proposals", "Decide", "mdmem proposals 5f2c0a11"),
+    "accept": CommandEntry("deciding", "accept", "Decide", "mdmem accept 1 4-9"),
     "reject": CommandEntry(
-        "deciding", "reject", "Decide", 'mdmem reject 1b --reason "only a trial"', "review --reject"
+        "deciding", "reject", "Decide", 'mdmem reject 1b --reason "only a trial"'
     ),
     "propose": CommandEntry(
         "deciding", "propose", PLUMBING, 'mdmem propose kitchen -m "what the fitter said"'
@@ -145,12 +135,8 @@ COMMANDS: Mapping[str, CommandEntry] = {
     "page": CommandEntry("hosting", "page", "Decide", "mdmem page --open"),
     "history": CommandEntry("reading", "history", "Look back", "mdmem history Preferences -p"),
     "changes": CommandEntry("reading", "changes", "Look back", "mdmem changes --since yesterday"),
-    "blame": CommandEntry(
-        "reading", "blame", "Look back", "mdmem blame Preferences", "history --blame"
-    ),
-    "when": CommandEntry(
-        "reading", "when", "Look back", 'mdmem when "black tea"', "history --when"
-    ),
+    "blame": CommandEntry("reading", "blame", "Look back", "mdmem blame Preferences"),
+    "when": CommandEntry("reading", "when", "Look back", 'mdmem when "black tea"'),
     "conflicts": CommandEntry(
         "deciding", "conflicts", "Tidy", "mdmem conflicts --resolve 75d0be72 5ddd57db"
     ),
@@ -183,9 +169,7 @@ COMMANDS: Mapping[str, CommandEntry] = {
         "pipelines", "schedule", "Maintain", "mdmem schedule systemd --install"
     ),
     "stats": CommandEntry("tasks", "stats", "Maintain", "mdmem stats search"),
-    "trends": CommandEntry(
-        "tasks", "trends", "Maintain", "mdmem trends ~/notes --weeks 26", "stats trends"
-    ),
+    "trends": CommandEntry("tasks", "trends", "Maintain", "mdmem trends ~/notes --weeks 26"),
 }
 
 # the help of each group, by its first word
@@ -208,7 +192,7 @@ def missing(what: str, name: str) -> UsageProblem:
     An example is for reading alone: pasted, that of another verb would write or decide.
     """
     entry = COMMANDS[name]
-    manual = f"mdmem {entry.listed.partition(' -')[0] or name} --help"
+    manual = f"mdmem {LISTED.get(name, name).partition(' -')[0]} --help"
     is_reading = entry.heading in READING
     hint = f"Example: {entry.example} (see {manual})" if is_reading else f"See {manual}"
     return UsageProblem(f"missing {what}", hint)

@@ -297,7 +297,7 @@ def _edited_items(
         choice = ItemChoice(number=number, value=value)
         text = memory.proposals.item_text(choice, stamp)
         edited[number, value] = _edited(
-            text, choice.name, f"mdmem accept {shell_word(choice.name)}"
+            text, choice.name, f"mdmem review --accept {shell_word(choice.name)}"
         )
     return edited
 
@@ -309,7 +309,7 @@ def _edited_parts(
     for name in names:
         part, text = memory.proposals.part_text(proposal, name, anyway)
         words = f"{shell_word(proposal)} {shell_word(part)}"
-        edited.append((part, _edited(text, part, f"mdmem accept {words}")))
+        edited.append((part, _edited(text, part, f"mdmem review --accept {words}")))
     return tuple(edited)
 
 

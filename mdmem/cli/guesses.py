@@ -5,13 +5,13 @@ Nothing is carried out here. A word for reading never leads to a command that wr
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from itertools import islice
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from itertools import chain
 
 from mdmem.cli.commands import COMMANDS, GROUPS, PLUMBING, READING
 from mdmem.cli.fast_parser import ADDED, ParameterRow, is_text, split, value_count
 from mdmem.cli.parameter_table import TABLE
-from mdmem.model.errors import near_names, shell_word
+from mdmem.model.errors import LISTED, near_names, shell_word
 from mdmem.model.rules import KINDS
 from mdmem.startup import late
 
@@ -189,7 +189,7 @@ _SENTENCE = 3  # words
 _SIMILAR, _NEARLY_THE_SAME = 0.75, 0.85
 _CALLS = (
     {kind: f"facts --kind {kind}" for kind in KINDS}
-    | {name: entry.listed or name for name, entry in COMMANDS.items() if name in TABLE}
+    | {name: LISTED.get(name, name) for name in TABLE}
     | {name.replace(" ", "-"): f"{name} --help" for name in COMMANDS if name not in TABLE}
     | {group: f"{group} --help" for group in GROUPS}
     | {word: call for call, words in _SYNONYMS.items() for word in words.split()}
@@ -257,30 +257,29 @@ def _fitted(command: str, words: Sequence[str], drops: bool = False) -> str:
     With `drops`, options that the command does not have are left out.
     """
     flags, names = _flags(command), [row[0] for row in TABLE[command] if not row[1]]
-    options, texts = list[str](), list[str]()
-    following = iter(words)
-    for word in following:
-        if not word.startswith("-") or word == "-" or is_text(word, flags):
-            is_file = word.endswith(".md") and "--file" in flags and "text" not in names
-            (options if is_file else texts).extend(["--file", word] if is_file else [word])
-            continue
-        flag, attached = (word, None) if word in _CANDIDATES else split(word)
-        meant = _meant_option(flag, flags, names)
-        if not meant and (drops or flag in _NEEDLESS):
-            continue
-        if not meant:
-            return _of_another(command, flag, words)
-        takes = flags[meant][2] if meant in flags else str
-        values = [attached] if attached else [*islice(following, value_count(takes))]
-        if len(values) < value_count(takes):
-            return f"mdmem {command} --help"
-        if meant not in flags:
-            texts += values
-        elif takes is list:
-            options += [each for value in values[0].split(",") for each in (meant, value)]
-        else:
-            options += [meant, *values]
-    return _placed(command, options, texts)
+    options, texts, values = list[str](), list[str](), 0
+    for word in chain.from_iterable(_parts(word, flags) for word in words):
+        is_option = not values and word.startswith("-") and word != "-" and not is_text(word, flags)
+        meant = _meant_option(word, flags, names) if is_option else ""
+        if is_option and not meant and not drops and word not in _NEEDLESS:
+            return _of_another(command, word, words)
+        if meant in flags:
+            options.append(meant)
+            values = value_count(flags[meant][2])
+        elif values:
+            options.append(word)
+            values -= 1
+        elif not is_option and word.endswith(".md") and "--file" in flags and "text" not in names:
+            options += ["--file", word]
+        elif not is_option:
+            texts.append(word)
+    return f"mdmem {command} --help" if values else _placed(command, options, texts)
+
+
+def _parts(word: str, flags: Collection[str]) -> Iterable[str]:
+    """A word, or the option and the value in it."""
+    is_one = not word.startswith("-") or word in _CANDIDATES or is_text(word, flags)
+    return [word] if is_one else filter(None, split(word))
 
 
 def _meant_option(word: str, flags: Collection[str], names: Collection[str]) -> str:
@@ -304,7 +303,7 @@ def _of_another(command: str, flag: str, words: Sequence[str]) -> str:
     owners = [
         name
         for name in TABLE
-        if flag in _flags(name) and not COMMANDS[name].listed
+        if flag in _flags(name) and name not in LISTED
         if (
             COMMANDS[name].heading in READING
             if heading in READING
@@ -320,25 +319,22 @@ def _placed(command: str, options: Sequence[str], texts: Sequence[str]) -> str:
     """A line with texts where the arguments are; the help, where something is missing."""
     flags, heading, text = _flags(command), COMMANDS[command].heading, " ".join(texts)
     arguments = [row for row in TABLE[command] if not row[1]]
-    needed = [flag for flag, row in flags.items() if row[4] and flag not in options]
     days = [flag for flag in ("--day", "--since") if flag in flags and _DAY.match(text)]
     spare = len(texts) - len(arguments)
-    if not arguments and texts and (needed or days):
-        options, texts, needed = [*options, (*needed, *days)[0], text], (), needed[1:]
-    elif not arguments and texts and heading in (*READING, "Write"):
-        return _typed("search" if heading in READING else "remember", [text])
-    elif not arguments:
-        texts = ()
+    if spare > 0 and not arguments:
+        if not days and heading in (*READING, "Write"):
+            return _typed("search" if heading in READING else "remember", [text])
+        options, texts = [*options, *(each for flag in days[:1] for each in (flag, text))], ()
     elif spare > 0 and command in _QUESTION and len(texts) >= _SENTENCE:
         return _typed("search", [f"{command} {text}"])
     elif spare > 0 and "--append" in flags and not options:
         options, texts = ["--append", " ".join(texts[1:])], texts[:1]
     elif spare > 0 and arguments[-1][2] is not list:
         texts = [*texts[: -spare - 1], " ".join(texts[-spare - 1 :])]
-    is_short = len(texts) < sum(row[4] for row in arguments) or (
-        heading == "Write" and arguments and not texts
-    )
-    return f"mdmem {command} --help" if needed or is_short else _typed(command, texts, options)
+    needed = [*texts, *(flag for flag in flags if flag in options)]
+    least = sum(row[4] for row in TABLE[command])
+    is_short = len(needed) < least or (heading == "Write" and arguments and not texts)
+    return f"mdmem {command} --help" if is_short else _typed(command, texts, options)
 
 
 def _typed(command: str, texts: Sequence[str], options: Sequence[str] = ()) -> str:

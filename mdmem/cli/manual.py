@@ -142,7 +142,8 @@ def _named_link(link: re.Match[str]) -> str:
     text, target = link.groups()
     page = target.removesuffix(".md").removesuffix("/README").rpartition("/")[2]
     more = target if "://" in target else f"mdmem help {page}" if page in TOPICS else ""
-    return text if not more or page in text.casefold().split() else f"{text} ({more})"
+    is_said = "://" not in target and page in text.casefold().split()
+    return text if not more or is_said else f"{text} ({more})"
 
 
 def _plain(text: str) -> Iterator[str]:

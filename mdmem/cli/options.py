@@ -305,7 +305,7 @@ ExpectedTip = Annotated[
         rich_help_panel=FOR_AGENTS,
         help=(
             "With a proposal ID: refuse unless its branch is still at this commit (`tip` in"
-            " mdmem proposals ID --json)."
+            " mdmem review ID --json)."
         ),
     ),
 ]

@@ -165,7 +165,7 @@ def dream(
     """Consolidate the logs of past days into curated memory.
 
     Each entry is compared with current memory: it is added, replaces a fact, or is skipped.
-    Uncertain facts become proposals (mdmem accept). Without --apply (or dream = "apply" in your
+    Uncertain facts become proposals (mdmem review). Without --apply (or dream = "apply" in your
     user settings), every change is proposed. To undo a run's changes: mdmem revert dream/DAY.
     """
     applies = _chosen(apply, propose, "--apply", "--propose")

@@ -68,7 +68,7 @@ def list_text(listed: ProposalList, now: datetime, columns: int) -> str:
     if numbered.items and listed.views:
         lines.append(_counts(listed.views, columns))
     lines += [
-        f"{view.id} {shown_line(view.actor)}: nothing is open; to close it: mdmem accept"
+        f"{view.id} {shown_line(view.actor)}: nothing is open; to close it: mdmem review --accept"
         f" {shell_word(view.id)}"
         for view in listed.views
         if not view.waits

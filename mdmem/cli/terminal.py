@@ -9,7 +9,7 @@ import signal
 import sys
 import threading
 import unicodedata
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from functools import cache
 from itertools import groupby
@@ -204,16 +204,12 @@ _BAR = 20
 
 
 def in_flags(text: str) -> str:
-    return errors.translate(text, flag, command_line)
+    return errors.translate(text, flag, lambda verb, fields: errors.command(verb, fields, flag))
 
 
 def flag(field: str) -> str:
     """The flag of a field; if it is only an argument, its name in capitals, as in the help."""
     return _flags().get(field, field)
-
-
-def command_line(verb: str, fields: Sequence[str] = ()) -> str:
-    return " ".join(("mdmem", verb, *map(flag, fields)))
 
 
 @cache

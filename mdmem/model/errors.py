@@ -134,15 +134,28 @@ def _escaped(character: str) -> str:
 _ESCAPED = {"\\": "\\\\", "'": "\\'", "\n": "\\n", "\t": "\\t", "\r": "\\r"}
 
 
-def command(name: str, fields: Sequence[str] = ()) -> str:
-    return " ".join(("mdmem", name, *map(option, fields)))
-
-
 def option(name: str) -> str:
     """The option of a field that messages name; the command line has a table of all of them."""
     return _OPTIONS.get(name, f"--{name.replace('_', '-')}")
 
 
+def command(name: str, fields: Sequence[str] = (), option: Callable[[str], str] = option) -> str:
+    """A verb as it is typed."""
+    return " ".join(("mdmem", LISTED.get(name, name), *map(option, fields)))
+
+
+# The calls that the help lists in place of verbs that are options of another, and of a second name.
+LISTED = {
+    "edit": "edit-section",
+    "recall": "facts --any-tag",
+    "tags": "facts --tags",
+    "proposals": "review --proposals",
+    "accept": "review --accept",
+    "reject": "review --reject",
+    "blame": "history --blame",
+    "when": "history --when",
+    "trends": "stats trends",
+}
 # options that are not named like their fields
 _OPTIONS = {
     "all_files": "--all",

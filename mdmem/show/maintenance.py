@@ -99,7 +99,7 @@ def reviewed_text(review: ReviewResult) -> str:
         for advice, result in review.done
     ]
     waiting = waiting_line(review.waiting)
-    decide = [f"waiting for review: {waiting}\n    mdmem proposals"] if waiting else []
+    decide = [f"waiting for review: {waiting}\n    mdmem review --proposals"] if waiting else []
     unreadable = [f"proposal {unreadable_line(each)}" for each in review.waiting.unreadable]
     return "\n".join([*done, *map(advice_text, review.advice), *decide, *unreadable])
 

@@ -288,7 +288,7 @@ def _next_steps(status: WorkspaceStatus) -> Iterator[str]:
     if status.pipelines is not None and (status.pipelines.unread or not status.pipelines.last_step):
         yield "mdmem run  (reads the sessions)"
     if status.waiting.proposals:
-        yield "mdmem proposals  (shows open proposals)"
+        yield "mdmem review --proposals  (shows open proposals)"
     if status.skipped:
         yield "mdmem check  (explains why files are skipped)"
     if "foreign" not in status.hooks.values() and set(status.hooks.values()) - {"installed"}:

@@ -203,7 +203,7 @@ def accepted_text(decision: ListDecision) -> str:
 
 
 def decision_notes(decision: ListDecision) -> tuple[str, ...]:
-    accept = f"mdmem accept {shell_word(decision.proposal)}"
+    accept = f"mdmem review --accept {shell_word(decision.proposal)}"
     left = [
         f"{part.name} is outdated. To accept it anyway: {accept} {shell_word(part.name)} --anyway"
         for part in decision.overtaken
@@ -271,7 +271,9 @@ def list_decision_notes(decision: ListDecision, accepts: bool) -> tuple[str, ...
             )
         else:
             count = len(same)
-            lines.append(f"left {number_of(count, 'item')} {why}. To list them: mdmem proposals")
+            lines.append(
+                f"left {number_of(count, 'item')} {why}. To list them: mdmem review --proposals"
+            )
     return tuple(lines)
 
 
