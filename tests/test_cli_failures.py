@@ -624,7 +624,7 @@ FAILURES = [
     Failure(
         "unsupported-file", ("outline", "large.md"), file("large.md", b"# x\n" * 1_300_000), "Split"
     ),
-    Failure("usage", ("frob",), hints="mdmem --help"),
+    Failure("usage", ("frob",), hints="mdmem search frob"),
     Failure("usage", ("log",), hints="mdmem log --help"),
     Failure("usage", ("log", "x", "--frob"), hints="mdmem log --help"),
     Failure("usage", ("save", "--allow", "everything")),
@@ -668,7 +668,7 @@ FAILURES = [
     ),
     Failure("usage", ("show", "one", "two")),
     Failure("usage", ("show", "one", "--preamble")),
-    Failure("usage", ("show", "a.md", "b", "c"), hints="mdmem show --help"),
+    Failure("usage", ("show", "a.md", "b", "c"), hints="mdmem show a.md 'b c'"),
     Failure(
         "usage",
         ("log", "x"),

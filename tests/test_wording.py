@@ -142,10 +142,9 @@ _IN_COMMANDS = {
     "blob": "an id",
     "each.blob": "an id",
     "CRON": "a constant",
-    "_SEARCH": "a constant",
-    "_CONTEXT": "a constant",
-    "_RUNS": "a constant",
     "near[0]": "the name of a page or command",
+    "each": "the name of a page or command",
+    "page": "the name of a page",
     "days[0]": "a date",
     "view.day": "a date",
 }

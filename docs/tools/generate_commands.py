@@ -10,6 +10,7 @@ from typer.main import get_command
 
 from mdmem.cli.app import app
 from mdmem.cli.commands import COMMANDS, PLUMBING
+from mdmem.cli.terminal import command_line
 from mdmem.model.errors import LISTED
 
 PAGE = Path(__file__).parents[1] / "commands.md"
@@ -59,7 +60,7 @@ def other_names() -> Iterator[str]:
     """The names that have become options, with the calls that are listed in their place."""
     yield from ("# Other names", "", "They go on working, with their options.", "")
     yield from ("| | |", "|---|---|")
-    yield from (f"| `mdmem {name}` | `mdmem {listed}` |" for name, listed in LISTED.items())
+    yield from (f"| `mdmem {name}` | `{command_line(name)}` |" for name in LISTED)
     yield ""
 
 

@@ -19,7 +19,7 @@ from mdmem.cli.terminal import count, say
 from mdmem.folder import trust
 from mdmem.memory import Memory
 from mdmem.model import MAX_FILE_BYTES
-from mdmem.model.errors import LISTED, TextProblem, UsageProblem, field
+from mdmem.model.errors import TextProblem, UsageProblem, field
 from mdmem.model.rules import require_range
 from mdmem.startup.records import dataclass, replace
 from mdmem.workspace import Progress
@@ -192,7 +192,7 @@ def missing(what: str, name: str) -> UsageProblem:
     An example is for reading alone: pasted, that of another verb would write or decide.
     """
     entry = COMMANDS[name]
-    manual = f"mdmem {LISTED.get(name, name).partition(' -')[0]} --help"
+    manual = f"mdmem {name} --help"
     is_reading = entry.heading in READING
     hint = f"Example: {entry.example} (see {manual})" if is_reading else f"See {manual}"
     return UsageProblem(f"missing {what}", hint)

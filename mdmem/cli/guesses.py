@@ -11,6 +11,7 @@ from itertools import chain
 from mdmem.cli.commands import COMMANDS, GROUPS, PLUMBING, READING
 from mdmem.cli.fast_parser import ADDED, ParameterRow, is_text, split, value_count
 from mdmem.cli.parameter_table import TABLE
+from mdmem.cli.terminal import command_line
 from mdmem.model.errors import LISTED, near_names, shell_word
 from mdmem.model.rules import KINDS
 from mdmem.startup import late
@@ -48,7 +49,7 @@ _SYNONYMS: Mapping[str, str] = {
     " backup upload download",
     "init": "setup start install begin adopt new enable onboard bootstrap initialise initialize"
     " connect integrate",
-    "init --outside": "clone",
+    "init --outside": "clone git-clone",
     "init --found": "workspaces",
     "sessions": "projects transcripts transcript conversations conversation chats chat threads",
     "digest": "import ingest extract summarize summarise harvest process",
@@ -97,7 +98,7 @@ _SYNONYMS: Mapping[str, str] = {
 }
 _NO_ACCOUNT = _words("login logout signin signup auth register account token")
 _QUESTION = _words(
-    "show what who whose where when why how which does do did is are was were can could should "
+    "what who whose where when why how which does do did is are was were can could should "
     "would has have tell remind whats please"
 )
 # before a noun that says what to list
@@ -189,7 +190,7 @@ _SENTENCE = 3  # words
 _SIMILAR, _NEARLY_THE_SAME = 0.75, 0.85
 _CALLS = (
     {kind: f"facts --kind {kind}" for kind in KINDS}
-    | {name: LISTED.get(name, name) for name in TABLE}
+    | {name: command_line(name).removeprefix("mdmem ") for name in TABLE}
     | {name.replace(" ", "-"): f"{name} --help" for name in COMMANDS if name not in TABLE}
     | {group: f"{group} --help" for group in GROUPS}
     | {word: call for call, words in _SYNONYMS.items() for word in words.split()}
@@ -233,7 +234,7 @@ def _meant(word: str, rest: Sequence[str]) -> tuple[str, Sequence[str]]:
     for each in () if is_question else (word, *near, *parts):
         if (call := _call(each)) and (each not in parts[1:] or _reads(call)):
             return call, rest
-    return "search", [" ".join((word, *rest))]
+    return "search", [" ".join(each for each in (word, *rest) if not each.startswith("-"))]
 
 
 def _call(word: str) -> str:
@@ -258,7 +259,8 @@ def _fitted(command: str, words: Sequence[str], drops: bool = False) -> str:
     """
     flags, names = _flags(command), [row[0] for row in TABLE[command] if not row[1]]
     options, texts, values = list[str](), list[str](), 0
-    for word in chain.from_iterable(_parts(word, flags) for word in words):
+    asked = [word for word in words if word != "--json"]  # as it may follow any line
+    for word in chain.from_iterable(_parts(word, flags) for word in asked):
         is_option = not values and word.startswith("-") and word != "-" and not is_text(word, flags)
         meant = _meant_option(word, flags, names) if is_option else ""
         if is_option and not meant and not drops and word not in _NEEDLESS:
@@ -271,7 +273,7 @@ def _fitted(command: str, words: Sequence[str], drops: bool = False) -> str:
             values -= 1
         elif not is_option and word.endswith(".md") and "--file" in flags and "text" not in names:
             options += ["--file", word]
-        elif not is_option:
+        elif not is_option and not (word == "json" and "--json" in options):  # of --format
             texts.append(word)
     return f"mdmem {command} --help" if values else _placed(command, options, texts)
 

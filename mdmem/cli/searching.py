@@ -171,7 +171,7 @@ def facts(
     alone: Alone = False,
     as_json: Json = False,
 ) -> Answer:
-    """List the facts of memory with their ids, newest first; or tags.
+    """List facts with their ids, newest first; or the tags in use.
 
     Only the first three tags of each fact count for --tags.
     """

@@ -9,7 +9,7 @@ import signal
 import sys
 import threading
 import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import cache
 from itertools import groupby
@@ -204,12 +204,16 @@ _BAR = 20
 
 
 def in_flags(text: str) -> str:
-    return errors.translate(text, flag, lambda verb, fields: errors.command(verb, fields, flag))
+    return errors.translate(text, flag, command_line)
 
 
 def flag(field: str) -> str:
     """The flag of a field; if it is only an argument, its name in capitals, as in the help."""
     return _flags().get(field, field)
+
+
+def command_line(verb: str, fields: Sequence[str] = ()) -> str:
+    return errors.command(verb, fields, flag)
 
 
 @cache

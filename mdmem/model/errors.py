@@ -141,30 +141,37 @@ def option(name: str) -> str:
 
 def command(name: str, fields: Sequence[str] = (), option: Callable[[str], str] = option) -> str:
     """A verb as it is typed."""
-    return " ".join(("mdmem", LISTED.get(name, name), *map(option, fields)))
+    verb, *own = LISTED.get(name, (name,))
+    return " ".join(("mdmem", verb, *map(option, (*own, *fields))))
 
 
-# The calls that the help lists in place of verbs that are options of another, and of a second name.
-LISTED = {
-    "edit": "edit-section",
-    "recall": "facts --any-tag",
-    "tags": "facts --tags",
-    "proposals": "review --proposals",
-    "accept": "review --accept",
-    "reject": "review --reject",
-    "blame": "history --blame",
-    "when": "history --when",
-    "trends": "stats trends",
+# Verbs with the fields of another that ask the same, which the help lists in their place.
+LISTED: Mapping[str, Sequence[str]] = {
+    "edit": ("edit-section",),
+    "recall": ("facts", "any_tags"),
+    "tags": ("facts", "tag_list"),
+    "proposals": ("review", "proposal_list"),
+    "accept": ("review", "accepts"),
+    "reject": ("review", "rejects"),
+    "blame": ("history", "by_line"),
+    "when": ("history", "when"),
+    "trends": ("stats trends",),
 }
 # options that are not named like their fields
 _OPTIONS = {
+    "accepts": "--accept",
     "all_files": "--all",
+    "any_tags": "--any-tag",
+    "by_line": "--blame",
     "days": "--day",
     "entry": "--from",
     "everything": "--all",
     "host": "--for",
     "limit": "-n",
+    "proposal_list": "--proposals",
+    "rejects": "--reject",
     "replacement": "--with",
+    "tag_list": "--tags",
     "tags": "--tag",
     "workspace": "-C DIR",
 }

@@ -79,7 +79,7 @@ def is_sound(findings: Iterable[Finding]) -> bool:
 
 
 def findings_text(findings: Sequence[Finding], everything: bool) -> str:
-    """What is not in order, and one line for the rest; with `everything`, that in full too."""
+    """Findings that are not in order, and one line for the rest; `everything` lists that too."""
     rows = []
     shown = [each for each in findings if everything or each.fixed or each.level != "ok"]
     for finding in shown:
