@@ -22,7 +22,7 @@ _LOST_SECONDS = 0.5
 
 
 @dataclass(frozen=True, slots=True)
-class Host:
+class HostShape:
     """A host, or all of one shape.
 
     - Its events have one of the fields `marks` and not the field `lacks`, or names of `events`.
@@ -39,20 +39,24 @@ class Host:
     keeps_start: bool = True  # in the history of a session that is resumed
 
 
-CLAUDE = Host(
+CLAUDE = HostShape(
     key="hookSpecificOutput", answers=frozenset({"SessionStart", "UserPromptSubmit", "PreCompact"})
 )
 """The shape of Claude Code, and of Codex, Qwen Code, Gemini CLI and VS Code."""
 _HOSTS = (
-    Host(  # it shows nothing at a prompt
+    HostShape(  # it shows nothing at a prompt
         marks=frozenset({"cursor_version"}),
         key="additional_context",
         answers=frozenset({"SessionStart"}),
     ),
-    Host(marks=frozenset({"clineVersion"}), key="contextModification", beside={"cancel": False}),
-    Host(marks=frozenset({"agent_action_name", "event"}), answers=frozenset()),  # Windsurf, Goose
-    Host(events=frozenset({"agentSpawn", "userPromptSubmit"}), key=""),  # Kiro, Amazon Q
-    Host(  # Copilot CLI
+    HostShape(
+        marks=frozenset({"clineVersion"}), key="contextModification", beside={"cancel": False}
+    ),
+    HostShape(
+        marks=frozenset({"agent_action_name", "event"}), answers=frozenset()
+    ),  # Windsurf, Goose
+    HostShape(events=frozenset({"agentSpawn", "userPromptSubmit"}), key=""),  # Kiro, Amazon Q
+    HostShape(  # Copilot CLI
         marks=frozenset({"timestamp"}),
         lacks="transcript_path",
         key="additionalContext",
@@ -95,7 +99,7 @@ class HookEvent:
     prompt: str | None = None
     summary: str | None = None
     transcript: str | None = None
-    host: Host = CLAUDE
+    host: HostShape = CLAUDE
     called: str | None = None
 
     @property
@@ -150,7 +154,7 @@ def parse_event(data: bytes, argument: str | None = None) -> HookEvent | None:
     )
 
 
-def _host(values: Mapping[str, Any], called: str) -> Host:
+def _host(values: Mapping[str, Any], called: str) -> HostShape:
     for host in _HOSTS:
         if called in host.events or (values.keys() & host.marks and host.lacks not in values):
             return host

@@ -76,6 +76,11 @@ class Row(NamedTuple):
 
 
 ROWS: Mapping[str, Row] = {
+    "setup": Row(
+        fates=[("", A_DOOR)],
+        own=[],
+        printing=[],
+    ),
     "init": Row(
         fates=[(".", REFUSED), ("--agents AGENTS.md", REFUSED), ("--shared", REFUSED)],
         own=[],

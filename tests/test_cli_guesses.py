@@ -170,3 +170,9 @@ class TestCompletion:
             "_mdmem_completion" in (shell.world.home / ".bash_completions" / "mdmem.sh").read_text()
         )
         assert ".bash_completions/mdmem.sh" in (shell.world.home / ".bashrc").read_text()
+
+
+def test_an_option_that_no_command_has_ends_in_a_hint():
+    for command in TABLE:
+        hint = guesses.meant_call(f"mdmem {command}", ["--zyx", "one", "two"])
+        assert hint.startswith(("See mdmem ", "Did you mean: mdmem "))

@@ -111,9 +111,14 @@ def test_the_answer_of_each_command_is_recorded_as_json():
     }
 
 
+def test_none_shows_a_fault_of_the_program():
+    texts = {page.name: page.read_text(encoding="utf-8") for page in transcripts.PAGES}
+    assert [name for name, text in texts.items() if "Traceback (most recent" in text] == []
+
+
 def test_the_first_screen_of_the_readme_has_one():
     first = "\n".join(transcripts.PAGES[0].read_text(encoding="utf-8").splitlines()[:40])
-    assert "```sh-session\n$ mdmem init\n" in first
+    assert "```sh-session\n$ mdmem setup --yes\n" in first
 
 
 def test_the_commands_by_hand_run_behind_the_first_screen_without_a_warning(

@@ -47,7 +47,7 @@ _GIT_SETTINGS = (
 _PYTHON, _TEMPORARY = ".python", ".tmp"
 _MACHINE = 'import platform\n\nplatform.node = lambda: "ada"\n'
 """Each Python of a session believes that it is on this machine."""
-_SYSTEM = ("systemctl", "crontab")
+_SYSTEM = ("systemctl", "crontab", "claude")
 """Programs that do nothing there."""
 
 

@@ -299,9 +299,10 @@ def _meant_option(word: str, flags: Collection[str], names: Collection[str]) -> 
 
 def _of_another(command: str, flag: str, words: Sequence[str]) -> str:
     """A line of another command that has the option; in place of one that reads, one that reads."""
-    git, heading = f"git-{command}", COMMANDS[command].heading
-    if git in _CALLS and words[0] == flag:
-        return _fitted(_CALLS[git].partition(" ")[0], words)
+    heading = COMMANDS[command].heading
+    git = _CALLS.get(f"git-{command}", command).partition(" ")[0]
+    if git != command and words[0] == flag:
+        return _fitted(git, words)
     owners = [
         name
         for name in TABLE

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from mdmem.cli.commands import Answer, progress
 from mdmem.cli.fast_parser import Call
-from mdmem.cli.terminal import shown
+from mdmem.cli.terminal import in_flags, shown
 from mdmem.memory import first_hour
 from mdmem.model.errors import UsageProblem, number_of, shell_word
 from mdmem.model.pipelines import DigestResult, DreamResult
@@ -54,7 +54,7 @@ def setup(
     asks = sys.stdin.isatty() and not (yes or dry_run or call.as_json)
     answers = _answers(found, asks)
     if dry_run or not (asks or yes):
-        commands = first_hour.commands(found, answers, os.environ)
+        commands = tuple(map(in_flags, first_hour.commands(found, answers, os.environ)))
         notes = ("a dry run: nothing was written. To do it: mdmem setup --yes",)
         return Answer({"commands": commands}, "\n".join(commands), notes, status=int(not dry_run))
     is_silent = call.as_json or call.quiet
@@ -127,7 +127,7 @@ def _tell(command: str, outcome: object) -> None:
     elif isinstance(outcome, HostChange):
         outcome = maintenance.hosts_text((outcome,), undo=False, dry_run=False)
     lines = (one_line(line) for line in str(outcome).splitlines() if line)
-    print(command, *lines, sep="\n    ", file=sys.stderr, flush=True)
+    print(in_flags(command), *lines, sep="\n    ", file=sys.stderr, flush=True)
 
 
 def _pass(command: str, outcome: object) -> None:

@@ -19,7 +19,7 @@ Value = str | Sequence[str]
 
 @dataclass(frozen=True, slots=True)
 class AddedLines:
-    """What was added to the settings at `path`; `before` is None if there were none."""
+    """An addition to the settings at `path`; `before` is None if there were none."""
 
     path: Path
     before: bytes | None

@@ -22,12 +22,13 @@ from mdmem.model.errors import (
     RepositoryProblem,
     TranscriptProblem,
     WorkspaceProblem,
+    field,
     shell_word,
     verb,
 )
 from mdmem.model.pipelines import CRON, SYSTEMD, Digest, Dream, Schedule
 from mdmem.model.prompts import BuildContext, Purpose
-from mdmem.model.reads import BlockLine, Initialise, SetupAnswers, SetupFindings, SetupResult
+from mdmem.model.reads import Initialise, SaidFact, SetupAnswers, SetupFindings, SetupResult
 from mdmem.model.searches import ListFacts
 from mdmem.sessions.clients import CLIENT_NAMES
 from mdmem.sessions.files import Scope, find_files, read_head
@@ -40,7 +41,7 @@ from mdmem.workspace import (
 )
 
 DAYS = timedelta(days=30)
-"""How far back sessions are read."""
+"""The time for which sessions are read."""
 _RECORD = "setup.json"
 _TABLE = "in"
 _OPENCLAW = ".openclaw/workspace"
@@ -133,7 +134,7 @@ class _Setup:
         for host in self._answers.hosts:
             self._note("hosts", host)
             change = wiring.wire(host, self._environment, workspace=root)
-            self._tell(f"mdmem init --for {host}", change)
+            self._tell(_host_command(host), change)
         self._write_settings(root)
         with closing(Memory.open(root, self._environment, progress=self._progress)) as memory:
             if self._answers.reads:
@@ -162,9 +163,9 @@ class _Setup:
 
     def _read_sessions(self, memory: Memory) -> None:
         read = memory.pipelines.digest(Digest())
-        self._tell("mdmem digest", read)
+        self._tell(verb("digest"), read)
         night = memory.pipelines.dream(Dream(apply=True))
-        self._tell("mdmem dream --apply", night)
+        self._tell(verb("dream", "apply"), night)
 
     def _plan_nights(self, memory: Memory) -> None:
         outcome = ""
@@ -178,7 +179,7 @@ class _Setup:
                 memory.pipelines.schedule(Schedule(system, uninstall=True))
         line = schedule.line_by_hand(memory.workspace)
         self._tell(
-            "mdmem schedule --install",
+            verb("schedule", "install"),
             outcome or f"no timer can be put in here; have something call, often: {line}",
         )
 
@@ -193,16 +194,16 @@ class _Setup:
 def commands(
     found: SetupFindings, answers: SetupAnswers, environment: Mapping[str, str]
 ) -> tuple[str, ...]:
-    """What `carry_out` would do, as commands and lines of settings."""
+    """The commands and lines of settings that `carry_out` would use."""
     values = _settings(found, answers, environment)
     folder = answers.folder or str(found.folder)
     lines = own_settings.lines_to_add(_TABLE, Path(folder), values, environment)
     return (
         _init_command(found, answers),
-        *(f"mdmem init --for {host}" for host in answers.hosts),
+        *map(_host_command, answers.hosts),
         *([f"{config.user_settings_path(environment)}:\n{lines}"] if lines else []),
-        *(("mdmem digest", "mdmem dream --apply") if answers.reads else ()),
-        *(["mdmem schedule --install"] if answers.nights != "off" else ()),
+        *((verb("digest"), verb("dream", "apply")) if answers.reads else ()),
+        *([verb("schedule", "install")] if answers.nights != "off" else ()),
     )
 
 
@@ -228,8 +229,12 @@ def _init_request(found: SetupFindings, answers: SetupAnswers) -> Initialise:
 
 def _init_command(found: SetupFindings, answers: SetupAnswers) -> str:
     request = _init_request(found, answers)
-    flags = " --here" if request.here else " --outside" if request.project else ""
-    return f"mdmem init {shell_word(request.folder)}{flags}"
+    fields = ["here"] if request.here else ["outside"] if request.project else []
+    return f"{verb('init', *fields)} {shell_word(request.folder)}"
+
+
+def _host_command(host: str, *fields: str) -> str:
+    return f"{verb('init', *fields)} {field('host')} {shell_word(host)}"
 
 
 def _settings(
@@ -256,7 +261,7 @@ def _result(memory: Memory) -> SetupResult:
         workspace=str(memory.workspace.root),
         block=block.text,
         lines=tuple(
-            BlockLine(hits[place].text, cited)
+            SaidFact(text=hits[place].text, cited=cited)
             for place in shown
             if place in hits and (cited := _first_session(hits[place].cites))
         ),
@@ -284,7 +289,7 @@ def undo(environment: Mapping[str, str], tell: Tell) -> None:
     _require_person(environment)
     record = _read_record(environment)
     for host in record.get("hosts", ()):
-        tell(f"mdmem init --for {host} --undo", wiring.unwire(host, environment))
+        tell(_host_command(host, "undo"), wiring.unwire(host, environment))
     for lines in record.get("settings", ()):
         is_out = own_settings.take_out(lines, environment)
         where = str(config.user_settings_path(environment))
@@ -295,7 +300,7 @@ def undo(environment: Mapping[str, str], tell: Tell) -> None:
             closing(Memory.open(Path(root), environment)) as memory,
         ):
             if memory.pipelines.schedule(Schedule(system, uninstall=True)).changed:
-                tell("mdmem schedule --uninstall", "removed")
+                tell(verb("schedule", "uninstall"), "removed")
     if path := _record_path(environment):
         path.unlink(missing_ok=True)
 

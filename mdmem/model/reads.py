@@ -110,7 +110,7 @@ class HostChange:
 
 @dataclass(frozen=True, slots=True)
 class SetupFindings:
-    """What `setup` found.
+    """The findings of `setup`.
 
     - `folder`: of the workspace that is there (`is_there`), or of the one to be made.
     - `project`: the repository of code whose memory that will be; None: it is for everything.
@@ -128,7 +128,7 @@ class SetupFindings:
 
 @dataclass(frozen=True, slots=True)
 class SetupAnswers:
-    """What `setup` is to do; `folder` None is the one found, `nights` as the setting `dream`."""
+    """The steps of `setup`; `folder` None is the one found, `nights` as the setting `dream`."""
 
     folder: str | None
     hosts: tuple[str, ...]
@@ -137,7 +137,7 @@ class SetupAnswers:
 
 
 @dataclass(frozen=True, slots=True)
-class BlockLine:
+class SaidFact:
     """A fact in a block, with the line of a session where it was said."""
 
     text: str
@@ -150,7 +150,7 @@ class SetupResult:
 
     workspace: str
     block: str
-    lines: tuple[BlockLine, ...]
+    lines: tuple[SaidFact, ...]
 
 
 @dataclass(frozen=True, slots=True)
