@@ -45,6 +45,7 @@ PLUMBING = "Plumbing"  # the heading of what hosts, git and scripts call: mdmem 
 COMMANDS: Mapping[str, CommandEntry] = {
     "setup": CommandEntry("setup", "setup", "Begin", "mdmem setup"),
     "init": CommandEntry("maintenance", "init", "Begin", "mdmem init ~/notes"),
+    "import": CommandEntry("pipelines", "import_", "Begin", "mdmem import ~/Downloads/chatgpt.zip"),
     "status": CommandEntry("maintenance", "status", "Begin", "mdmem status"),
     "help": CommandEntry("manual", "help_", "Begin", "mdmem help errors"),
     "log": CommandEntry(

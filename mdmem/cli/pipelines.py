@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Annotated
 
 from mdmem.cli.commands import Answer, open_memory, use_colour
 from mdmem.cli.fast_parser import Call
-from mdmem.cli.terminal import in_flags
+from mdmem.cli.terminal import in_flags, shown
 from mdmem.model.errors import UsageProblem
-from mdmem.model.pipelines import FACTS, PASSING, Digest, Dream, Schedule
+from mdmem.model.pipelines import FACTS, PASSING, Digest, Dream, Import, Schedule
 from mdmem.model.sessions import ShowSessions
 from mdmem.show import reads, runs
 from mdmem.startup.records import replace
@@ -130,6 +131,34 @@ def digest(
         runs.digest_text(result),
         (_NOTHING_WRITTEN,) if dry_run else (),
         status=1 if result.failed else 0,
+    )
+
+
+def import_(
+    call: Call,
+    path: Annotated[
+        str, typer.Argument(metavar="PATH", help="A file, an archive (.zip) or a folder.")
+    ],
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Show what would be written; write nothing.")
+    ] = False,
+    as_json: Json = False,
+) -> Answer:
+    """Take in the memory of another tool.
+
+    Conversations (the exports of ChatGPT and Claude) are read as transcripts are, and their entries
+    go to the logs of their days. Facts (Claude's memory folder, mem0, basic-memory, the reference
+    memory server) go to memory/TOOL.md, as inferred, under the day on which they were said. Nothing
+    that is there is changed, and nothing is written twice. To undo it: mdmem revert import/…
+    """
+    memory = open_memory(call)
+    with nullcontext() if call.as_json or call.quiet else shown("import"):
+        result = memory.pipelines.import_memory(Import(path, dry_run))
+    return Answer(
+        result,
+        runs.import_text(result),
+        (_NOTHING_WRITTEN,) if dry_run else (),
+        status=1 if result.said.left else 0,
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import date
 
 from mdmem.editors import EditResult
@@ -66,26 +66,35 @@ def is_minute(section: Section) -> bool:
     return section.level == _TIME_LEVEL and is_minute_title(section.title)
 
 
+def is_second_level(section: Section) -> bool:
+    return section.level == _TIME_LEVEL
+
+
 def is_minute_title(title: str) -> bool:
     return _MINUTE.fullmatch(title) is not None
 
 
-def insert(document: Document, entries: Mapping[str, Sequence[str]]) -> EditResult:
+def insert(
+    document: Document,
+    entries: Mapping[str, Sequence[str]],
+    is_place: Callable[[Section], bool] = is_minute,
+) -> EditResult:
     """Insert one-line items by minute: under its last heading, else a new one in order.
 
-    Raises SectionProblem: `open-block`: a place is inside an open fence or comment.
+    `is_place` tells such headings. Raises SectionProblem: `open-block`: a place is inside an open
+    fence or comment.
     """
     text = document.text
-    present = _last_sections(document).keys() & entries.keys()
+    present = _last_sections(document, is_place).keys() & entries.keys()
     for minute in filter(present.__contains__, entries):
         current = parse(text)
         text = append_to_section(
-            current, _last_sections(current)[minute], "\n".join(entries[minute])
+            current, _last_sections(current, is_place)[minute], "\n".join(entries[minute])
         )
     current = parse(text)
     blocks: dict[int, list[str]] = {}
     for minute in sorted(entries.keys() - present):
-        blocks.setdefault(_line_of(current, minute), []).append(
+        blocks.setdefault(_line_of(current, minute, is_place), []).append(
             _minute_block(minute, entries[minute])
         )
     if blocks:
@@ -93,17 +102,17 @@ def insert(document: Document, entries: Mapping[str, Sequence[str]]) -> EditResu
             current, *((line, "\n\n".join(blocks[line])) for line in sorted(blocks))
         )
         current = parse(text)
-    last = _last_sections(current)
+    last = _last_sections(current, is_place)
     first, *more = (last[minute].path for minute in entries)
     return EditResult(text=text, op=Op.DIGEST, section=first, more_sections=tuple(more))
 
 
-def _last_sections(document: Document) -> dict[str, Section]:
-    return {section.title: section for section in document.sections if is_minute(section)}
+def _last_sections(document: Document, is_place: Callable[[Section], bool]) -> dict[str, Section]:
+    return {section.title: section for section in document.sections if is_place(section)}
 
 
-def _line_of(document: Document, minute: str) -> int:
-    minutes = list(filter(is_minute, document.sections))
+def _line_of(document: Document, minute: str, is_place: Callable[[Section], bool]) -> int:
+    minutes = list(filter(is_place, document.sections))
     earlier = [section for section in minutes if section.title < minute]
     first = minutes[0].start if minutes else len(document.lines)
     line = earlier[-1].tree_end if earlier else first

@@ -12,6 +12,8 @@ from mdmem.model.pipelines import (
     DigestResult,
     Dream,
     DreamResult,
+    Import,
+    ImportResult,
     RunResult,
     Schedule,
     ScheduleResult,
@@ -80,6 +82,18 @@ class Pipelines:
             event.done(bool(result.commits))
             event.measured(module("nights.steps").figure_values(result.figures))
         if result.commits:
+            module("index.background").start_catching_up(self.workspace)
+        return result
+
+    def import_memory(self, request: Import) -> ImportResult:
+        """Take in what another tool has kept. Raises WorkspaceProblem (an agent), MdmemError."""
+        with self.record_event("import", WriteOptions(dry_run=request.dry_run)) as event:
+            result: ImportResult = module("nights.imports.importing").import_memory(
+                self.workspace, request, self.say
+            )
+            event.done(bool(result.said.commits))
+            event.measured(module("nights.steps").figure_values(result.said.figures))
+        if result.said.commits:
             module("index.background").start_catching_up(self.workspace)
         return result
 

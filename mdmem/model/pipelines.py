@@ -263,6 +263,37 @@ class DigestResult:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class Import:
+    """Take in what another tool has kept: a file, an archive or a folder."""
+
+    path: str
+    dry_run: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ImportedFact:
+    """A fact in its file; the entry's `minute` is its heading, the day on which it was said."""
+
+    path: FilePath
+    entry: DigestedEntry
+
+
+@dataclass(slots=True)
+class ImportResult:
+    """What an import has written, added up while it works.
+
+    - `said`: conversations, what was left out, and all figures. `secrets`: facts left out for one.
+    - `known`: facts and conversations in a known format; `unknown`: files in none.
+    """
+
+    said: DigestResult
+    facts: list[ImportedFact] = field(default_factory=list)
+    secrets: list[str] = field(default_factory=list)
+    known: int = 0
+    unknown: int = 0
+
+
 TOO_MANY_CHANGES = "too-many-changes"
 """A dream with more changes than the setting `dream_changes`, all of which become proposals."""
 STANDS, STANDS_REWORDED = "it is already in memory", "it is already in memory in other words"

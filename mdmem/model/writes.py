@@ -18,7 +18,7 @@ from mdmem.model.rules import (
 from mdmem.startup import late
 from mdmem.startup.records import dataclass, field
 
-_RUN = late.pattern(r"(?:digest|dream)/[^\s/]+")
+_RUN = late.pattern(r"(?:digest|dream|import)/[^\s/]+")
 _NIGHT = late.pattern(r"dream/\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])")
 _MINUTE = late.pattern(r"([01]\d|2[0-3]):[0-5]\d")
 
@@ -282,7 +282,8 @@ class DayEntry:
 class DigestDay:
     """Add entries of sessions to a day's log, in order of time.
 
-    `reads`: how far transcripts are read with it, each as CLIENT/SESSION#LINE HASH.
+    `reads`: how far transcripts are read with it, each as CLIENT/SESSION#LINE HASH. `file`: facts
+    of another tool are added to it instead, under headings that their `minute` names.
     """
 
     verb = "digest-day"
@@ -292,6 +293,7 @@ class DigestDay:
     run: str
     reads: tuple[str, ...] = ()
     options: WriteOptions = field(default_factory=WriteOptions)
+    file: FilePath | None = None
 
     @property
     def sessions(self) -> tuple[str, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from datetime import UTC, datetime
 from itertools import islice
 
@@ -148,7 +148,9 @@ def _header(start: ReadingStart | None) -> SessionHeader:
 _CleanMessage = tuple[RawMessage, Message, datetime | None]
 
 
-def _clean_messages(raw_messages: list[RawMessage], time: datetime | None) -> list[_CleanMessage]:
+def _clean_messages(
+    raw_messages: Iterable[RawMessage], time: datetime | None
+) -> list[_CleanMessage]:
     messages: list[_CleanMessage] = []
     for raw in raw_messages:
         time_before, time = time, raw.time or time
@@ -166,6 +168,13 @@ def _clean_messages(raw_messages: list[RawMessage], time: datetime | None) -> li
             )
             messages.append((raw, message, time_before))
     return messages
+
+
+def clean_conversation(
+    messages: Iterable[RawMessage], started: datetime | None
+) -> tuple[Message, ...]:
+    """The messages of a conversation that is no client's, as those of a transcript."""
+    return tuple(message for _, message, _ in _clean_messages(messages, started))
 
 
 def _in_order(client: Client, messages: list[Message]) -> tuple[Message, ...]:

@@ -202,8 +202,12 @@ def object_of(value: Any) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
+def list_of(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
 def objects_of(value: Any) -> list[dict[str, Any]]:
-    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
+    return [item for item in list_of(value) if isinstance(item, dict)]
 
 
 def time_of(value: Any) -> datetime | None:

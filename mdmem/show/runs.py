@@ -12,9 +12,11 @@ from mdmem.model.pipelines import (
     PASSING,
     TOO_MANY_WAIT,
     UNCHANGED,
+    DigestedEntry,
     DigestResult,
     DreamOp,
     DreamResult,
+    ImportResult,
     LeftSession,
     ModelFigures,
     RunResult,
@@ -30,16 +32,22 @@ def digest_text(result: DigestResult) -> str:
     return "\n".join(_digest_lines(result))
 
 
-def _digest_lines(result: DigestResult) -> Iterator[str]:
+def _said_lines(entries: Sequence[DigestedEntry]) -> Iterator[str]:
     day = None
-    for entry in sorted(result.entries, key=lambda entry: (entry.day, entry.minute)):
+    for entry in sorted(entries, key=lambda entry: (entry.day, entry.minute)):
         if entry.day != day:
             day = entry.day
             yield f"{day.isoformat()}"
-        kind = f"[{entry.kind}] " if entry.kind else ""
-        yield one_line(
-            f"  {entry.minute} {kind}{entry.text}  ({entry.source.value}, {', '.join(entry.cites)})"
-        )
+        yield f"  {entry.minute} {_entry_line(entry)}"
+
+
+def _entry_line(entry: DigestedEntry) -> str:
+    kind = f"[{entry.kind}] " if entry.kind else ""
+    return one_line(f"{kind}{entry.text}  ({entry.source.value}, {', '.join(entry.cites)})")
+
+
+def _digest_lines(result: DigestResult) -> Iterator[str]:
+    yield from _said_lines(result.entries)
     if result.figures.sessions or not result.left:
         yield digest_totals(result)
     if result.model is not None:
@@ -60,6 +68,38 @@ def digest_totals(result: DigestResult) -> str:
         *(f"{count} {words}" for count, words in _exceptions(counted) if count),
     ]
     return ", ".join(parts)
+
+
+def import_text(result: ImportResult) -> str:
+    return "\n".join(_import_lines(result))
+
+
+def _import_lines(result: ImportResult) -> Iterator[str]:
+    place = None
+    for fact in sorted(result.facts, key=lambda fact: (fact.path, fact.entry.minute)):
+        if place != (place := (fact.path, fact.entry.minute)):
+            yield f"{fact.path}: {fact.entry.minute}"
+        yield f"  {_entry_line(fact.entry)}"
+    yield from _said_lines(result.said.entries)
+    counted = result.said.figures
+    parts = [
+        f"{number_of(len(result.facts), 'fact')} kept",
+        f"{number_of(len(result.said.entries), 'entry', 'entries')} of"
+        f" {number_of(counted.sessions, 'conversation')}",
+        *(f"{count} {words}" for count, words in _import_exceptions(result) if count),
+    ]
+    yield ", ".join(parts)
+    yield from (f"left out: {one_line(cites)}: it has a secret" for cites in result.secrets)
+    yield from (one_line(f"left out: {left.session}: {left.why}") for left in result.said.left)
+
+
+def _import_exceptions(result: ImportResult) -> Iterator[tuple[int, str]]:
+    figures = result.said.figures
+    yield figures.doubled, "already there"
+    yield figures.redacted, "messages with a secret"
+    yield figures.refused, "removed before"
+    yield figures.surplus, "over the limit of a day, or of one import"
+    yield result.unknown, "files in no known format"
 
 
 def _skipped(left: LeftSession) -> str:

@@ -196,9 +196,9 @@ class Workspace:
     def require_writer(self, actor: str | None) -> None:
         require_writer(actor, self.settings, self.environment)
 
-    def require_person(self, actor: str | None, does: str) -> None:
+    def require_person(self, actor: str | None, does: str, line: str = "") -> None:
         """Refuse an actor who may not decide. Raises WorkspaceProblem (`not-allowed`)."""
-        require_person(actor, self.settings.people, does)
+        require_person(actor, self.settings.people, does, line)
 
     def allowances(self) -> frozenset[str]:
         """The refusals that MDMEM_ALLOW lets through. Raises UsageProblem (for any other)."""
@@ -331,8 +331,10 @@ def actor_in_shell(
     return f"agent/{host}"
 
 
-def require_person(actor: str | None, people: Iterable[str], does: str) -> None:
+def require_person(actor: str | None, people: Iterable[str], does: str, line: str = "") -> None:
     """Refuse an agent what only a person may do; `does` is an infinitive, such as `accept`.
+
+    `line`: the command for the person.
 
     Raises WorkspaceProblem (`not-allowed`).
     """
@@ -340,7 +342,9 @@ def require_person(actor: str | None, people: Iterable[str], does: str) -> None:
         raise WorkspaceProblem(
             "not-allowed",
             f"{actor} is an agent and cannot {does}: a person decides",
-            "Ask the user. To count an actor as a person, list it under `people` in the user"
+            f"To be typed at a terminal: {line}"
+            if line
+            else "Ask the user. To count an actor as a person, list it under `people` in the user"
             " settings.",
         )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from functools import lru_cache
+from pathlib import PurePosixPath
 
 from mdmem.changes.verbs import EditedText, Verb
 from mdmem.editors import EditResult, daily, sameness
@@ -38,7 +39,8 @@ def edit(document: Document, change: DigestDay) -> EditResult:
             supersedes.append(Supersession(entry.supersedes, fact))
     if not entries:
         return EditResult(text=document.text, op=Op.DIGEST, section=())
-    return replace(daily.insert(document, entries), supersedes=tuple(supersedes))
+    is_place = daily.is_minute if change.file is None else daily.is_second_level
+    return replace(daily.insert(document, entries, is_place), supersedes=tuple(supersedes))
 
 
 def take_out(document: Document, facts: Collection[FactId]) -> EditResult:
@@ -105,15 +107,17 @@ def _item(entry: DayEntry) -> str:
 def _edit(
     workspace: Workspace, change: DigestDay, path: FilePath, document: Document | None
 ) -> EditedText:
-    return EditedText(
-        result=edit(
-            document or parse(daily.new_log(installed.template("daily.md"), change.day)), change
+    if document is None:
+        document = parse(
+            f"# {PurePosixPath(path).stem}\n"
+            if change.file
+            else daily.new_log(installed.template("daily.md"), change.day)
         )
-    )
+    return EditedText(result=edit(document, change))
 
 
 VERB = Verb(
-    file=lambda workspace, edit: workspace.log_path(edit.day),
+    file=lambda workspace, edit: edit.file or workspace.log_path(edit.day),
     edit=_edit,
     new_texts=lambda edit: tuple(entry.text for entry in edit.entries),
     complete_note=_complete_note,

@@ -231,10 +231,12 @@ def _gone_sessions(workspace: Workspace, sessions: Iterable[str]) -> set[str]:
     """
     by_client: dict[str, set[str]] = {}
     for session in sessions:
-        by_client.setdefault(session.partition("/")[0], set()).add(session)
+        client = session.partition("/")[0]
+        if client in CLIENT_NAMES:  # what was imported has no transcript
+            by_client.setdefault(client, set()).add(session)
     gone: set[str] = set()
     for client, of_client in by_client.items():
-        files = find_files([client], workspace.environment) if client in CLIENT_NAMES else ()
+        files = find_files([client], workspace.environment)
         gone |= of_client - _named_sessions(of_client, files)
     if gone:
         sources = find_files(workspace.settings.sessions, workspace.environment)
@@ -333,6 +335,7 @@ class KnownSessions:
                 gone=True,
             )
             for name, cited in self._cited.items()
+            if name.partition("/")[0] in CLIENT_NAMES
         }
         for path, cursor in self._read.cursors.items():
             if (start := cursor.start) is not None and start.session and not start.own:

@@ -391,7 +391,7 @@ class EntryWriter:
             for each in _day_changes(held, self._run, self._zone):
                 reads = (held[number].read for number in each.ends if problems[number] is None)
                 try:
-                    self._write_day(replace(each.change, reads=tuple(filter(None, reads))))
+                    self.write_change(replace(each.change, reads=tuple(filter(None, reads))))
                 except (SectionProblem, PathProblem, TextProblem, RefusedChange) as problem:
                     for number in each.holds:
                         problems[number] = problem
@@ -408,7 +408,8 @@ class EntryWriter:
         self._figures.surplus += verdict is _Verdict.SURPLUS
         return verdict is _Verdict.NEW
 
-    def _write_day(self, change: DigestDay) -> None:
+    def write_change(self, change: DigestDay) -> None:
+        """Write a day's entries as far as they still hold, or facts of another tool."""
         options = replace(change.options, dry_run=self._request.dry_run)
         change = replace(change, options=complete_options(self._workspace, options, own_work=True))
         if self._request.dry_run:
@@ -416,7 +417,7 @@ class EntryWriter:
             return
         with lock_workspace(self._workspace, self._say), Transaction() as transaction:
             recover(self._workspace, self._say)
-            if self._judge.is_outdated(change.day):
+            if change.file is None and self._judge.is_outdated(change.day):
                 judged = self._judge.judge_again(change.entries)
                 change = replace(
                     change,
@@ -425,7 +426,7 @@ class EntryWriter:
             result = self._apply(
                 change, lambda edit: apply.apply_edit(self._workspace, edit, self._say, transaction)
             )
-            if result is not None:
+            if result is not None and change.file is None:
                 self._judge.note_write(change.day, result)
 
     def _apply(

@@ -15,7 +15,7 @@ from mdmem.folder.layout import ListedFile
 from mdmem.folder.trust import TextOrigin
 from mdmem.model import CommitId, Fact, FactId, FileKind, FilePath, Op, SectionPath, Source
 from mdmem.model.errors import PathProblem
-from mdmem.model.rules import LASTING_KINDS
+from mdmem.model.rules import LASTING_KINDS, is_iso_day
 from mdmem.model.trail import EVERY_NUMBER, Occurrence, TrailCommit
 from mdmem.model.writes import is_night
 from mdmem.nights.dream import due
@@ -166,6 +166,9 @@ def _said(
         moments = [
             time for name in ids_of(fact) for time in times.facts.get(name, ()) if time <= committed
         ]
+    day = occurrence.entry.section[-1] if occurrence.entry.section else ""
+    if not moments and is_iso_day(day):  # as imported facts stand
+        moments = [datetime.fromisoformat(day).replace(tzinfo=committed.tzinfo)]
     return max(moments, default=committed)
 
 

@@ -1,0 +1,1 @@
+"""Memory and conversations of other tools, from what they export, made memory of this workspace."""
