@@ -86,6 +86,11 @@ ROWS: Mapping[str, Row] = {
         own=[],
         printing=[],
     ),
+    "import": Row(
+        fates=[("'{transcript}'", REFUSED)],
+        own=[],
+        printing=[],
+    ),
     "status": Row(
         fates=[("", NO_WRITE)],
         own=[("", UNSEEN)],

@@ -536,7 +536,10 @@ CALLS: Mapping[str, tuple[Callable[[Memory, str], object], Fate]] = {
     ),
 }
 BY_RECORD = {"Memory.apply", "Memory.change_file"}
-PIPELINES = {"Pipelines.digest", "Pipelines.dream", "Pipelines.run"}
+PIPELINES = {
+    *("Pipelines.digest", "Pipelines.dream", "Pipelines.run"),
+    "Pipelines.import_memory",  # for a person alone: tests/test_imports.py
+}
 """They write for the user, by the user's settings; see below."""
 NOT_MEMORY = {
     *(

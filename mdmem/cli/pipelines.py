@@ -158,7 +158,7 @@ def import_(
         result,
         runs.import_text(result),
         (_NOTHING_WRITTEN,) if dry_run else (),
-        status=1 if result.said.left else 0,
+        status=1 if result.left else 0,
     )
 
 

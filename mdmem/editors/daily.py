@@ -66,10 +66,6 @@ def is_minute(section: Section) -> bool:
     return section.level == _TIME_LEVEL and is_minute_title(section.title)
 
 
-def is_second_level(section: Section) -> bool:
-    return section.level == _TIME_LEVEL
-
-
 def is_minute_title(title: str) -> bool:
     return _MINUTE.fullmatch(title) is not None
 

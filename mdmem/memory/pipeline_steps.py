@@ -13,7 +13,6 @@ from mdmem.model.pipelines import (
     Dream,
     DreamResult,
     Import,
-    ImportResult,
     RunResult,
     Schedule,
     ScheduleResult,
@@ -85,15 +84,14 @@ class Pipelines:
             module("index.background").start_catching_up(self.workspace)
         return result
 
-    def import_memory(self, request: Import) -> ImportResult:
+    def import_memory(self, request: Import) -> DigestResult:
         """Take in what another tool has kept. Raises WorkspaceProblem (an agent), MdmemError."""
         with self.record_event("import", WriteOptions(dry_run=request.dry_run)) as event:
-            result: ImportResult = module("nights.imports.importing").import_memory(
+            result: DigestResult = module("nights.imports.importing").import_memory(
                 self.workspace, request, self.say
             )
-            event.done(bool(result.said.commits))
-            event.measured(module("nights.steps").figure_values(result.said.figures))
-        if result.said.commits:
+            event.done(bool(result.commits))
+        if result.commits:
             module("index.background").start_catching_up(self.workspace)
         return result
 

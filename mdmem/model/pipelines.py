@@ -151,7 +151,7 @@ class Digest:
 
 @dataclass(frozen=True, slots=True)
 class DigestedEntry:
-    """An entry that a digest wrote, or would write."""
+    """An entry that a digest wrote, or would write; `minute` is empty for an imported fact."""
 
     fact: FactId
     day: date
@@ -269,29 +269,6 @@ class Import:
 
     path: str
     dry_run: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class ImportedFact:
-    """A fact in its file; the entry's `minute` is its heading, the day on which it was said."""
-
-    path: FilePath
-    entry: DigestedEntry
-
-
-@dataclass(slots=True)
-class ImportResult:
-    """What an import has written, added up while it works.
-
-    - `said`: conversations, what was left out, and all figures. `secrets`: facts left out for one.
-    - `known`: facts and conversations in a known format; `unknown`: files in none.
-    """
-
-    said: DigestResult
-    facts: list[ImportedFact] = field(default_factory=list)
-    secrets: list[str] = field(default_factory=list)
-    known: int = 0
-    unknown: int = 0
 
 
 TOO_MANY_CHANGES = "too-many-changes"

@@ -44,17 +44,6 @@ def sessions_cited(workspace: Workspace, fact: FactId) -> frozenset[str]:
     )
 
 
-def facts_cited(workspace: Workspace, client: str) -> frozenset[FactId]:
-    """The facts that came from a client, or another tool, by all commits that led to HEAD."""
-    messages = _messages_with(workspace, f"Mdmem-Cites: [0-9a-f]* {client}/")
-    return frozenset(
-        fact
-        for message in messages
-        for fact, cited in parse_message(message).cites
-        if cited.startswith(f"{client}/")
-    )
-
-
 def _messages_with(workspace: Workspace, *beginnings: str, form: str = "%B") -> list[str]:
     """The messages with a line that begins like this, of all commits that led to HEAD."""
     repository = workspace.repository

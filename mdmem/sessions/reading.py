@@ -170,9 +170,7 @@ def _clean_messages(
     return messages
 
 
-def clean_conversation(
-    messages: Iterable[RawMessage], started: datetime | None
-) -> tuple[Message, ...]:
+def clean_messages(messages: Iterable[RawMessage], started: datetime | None) -> tuple[Message, ...]:
     """The messages of a conversation that is no client's, as those of a transcript."""
     return tuple(message for _, message, _ in _clean_messages(messages, started))
 

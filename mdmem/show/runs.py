@@ -16,7 +16,6 @@ from mdmem.model.pipelines import (
     DigestResult,
     DreamOp,
     DreamResult,
-    ImportResult,
     LeftSession,
     ModelFigures,
     RunResult,
@@ -38,12 +37,9 @@ def _said_lines(entries: Sequence[DigestedEntry]) -> Iterator[str]:
         if entry.day != day:
             day = entry.day
             yield f"{day.isoformat()}"
-        yield f"  {entry.minute} {_entry_line(entry)}"
-
-
-def _entry_line(entry: DigestedEntry) -> str:
-    kind = f"[{entry.kind}] " if entry.kind else ""
-    return one_line(f"{kind}{entry.text}  ({entry.source.value}, {', '.join(entry.cites)})")
+        words = entry.minute, f"[{entry.kind}]" if entry.kind else "", entry.text
+        cites = ", ".join(entry.cites)
+        yield one_line(f"  {' '.join(filter(None, words))}  ({entry.source.value}, {cites})")
 
 
 def _digest_lines(result: DigestResult) -> Iterator[str]:
@@ -70,36 +66,22 @@ def digest_totals(result: DigestResult) -> str:
     return ", ".join(parts)
 
 
-def import_text(result: ImportResult) -> str:
-    return "\n".join(_import_lines(result))
-
-
-def _import_lines(result: ImportResult) -> Iterator[str]:
-    place = None
-    for fact in sorted(result.facts, key=lambda fact: (fact.path, fact.entry.minute)):
-        if place != (place := (fact.path, fact.entry.minute)):
-            yield f"{fact.path}: {fact.entry.minute}"
-        yield f"  {_entry_line(fact.entry)}"
-    yield from _said_lines(result.said.entries)
-    counted = result.said.figures
+def import_text(result: DigestResult) -> str:
+    figures = result.figures
+    counts = (
+        (figures.sessions, "conversations read"),
+        (figures.doubled, "already there"),
+        (figures.redacted, "messages with a secret"),
+        (figures.refused, "removed before"),
+        (figures.surplus, "over the limit of a day, or of one import"),
+        (figures.skipped, "files in no known format"),
+    )
     parts = [
-        f"{number_of(len(result.facts), 'fact')} kept",
-        f"{number_of(len(result.said.entries), 'entry', 'entries')} of"
-        f" {number_of(counted.sessions, 'conversation')}",
-        *(f"{count} {words}" for count, words in _import_exceptions(result) if count),
+        f"{len(result.entries)} kept",
+        *(f"{count} {words}" for count, words in counts if count),
     ]
-    yield ", ".join(parts)
-    yield from (f"left out: {one_line(cites)}: it has a secret" for cites in result.secrets)
-    yield from (one_line(f"left out: {left.session}: {left.why}") for left in result.said.left)
-
-
-def _import_exceptions(result: ImportResult) -> Iterator[tuple[int, str]]:
-    figures = result.said.figures
-    yield figures.doubled, "already there"
-    yield figures.redacted, "messages with a secret"
-    yield figures.refused, "removed before"
-    yield figures.surplus, "over the limit of a day, or of one import"
-    yield result.unknown, "files in no known format"
+    left = (one_line(f"left out: {left.session}: {left.why}") for left in result.left)
+    return "\n".join((*_said_lines(result.entries), ", ".join(parts), *left))
 
 
 def _skipped(left: LeftSession) -> str:

@@ -130,16 +130,6 @@ FIELDS: Mapping[str, str] = {
         " noise=figures.noise entries already=figures.doubled redacted=figures.redacted"
         " refused=figures.refused surplus=figures.surplus tokens=figures.tokens model commits left"
     ),
-    "ImportResult": (
-        "run=said.run facts entries=said.entries conversations=said.figures.sessions"
-        " messages=said.figures.messages already=said.figures.doubled secrets"
-        " refused=said.figures.refused surplus=said.figures.surplus unknown commits=said.commits"
-        " left=said.left"
-    ),
-    "ImportedFact": (
-        "path heading=entry.minute fact=entry.fact kind=entry.kind text=entry.text"
-        " source=entry.source confidence=entry.confidence cites=entry.cites"
-    ),
     "DigestedEntry": "fact day time=minute kind text source confidence cites",
     "ModelFigures": "requests bytes=size entries bad_answers waiting outcome message",
     "LeftSession": "session why",

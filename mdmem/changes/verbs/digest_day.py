@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from functools import lru_cache
 from pathlib import PurePosixPath
 
@@ -11,10 +11,11 @@ from mdmem.editors import EditResult, daily, sameness
 from mdmem.editors import facts as fact_editor
 from mdmem.folder import installed
 from mdmem.model import FactId, FilePath, Op, SectionPath, Supersession
+from mdmem.model.rules import is_iso_day
 from mdmem.model.writes import DayEntry, DigestDay
 from mdmem.past.messages import CommitNote
 from mdmem.startup.records import replace
-from mdmem.text.document import Document, is_blank, parse
+from mdmem.text.document import Document, Section, is_blank, parse
 from mdmem.text.facts import items, parse_item, write_item
 from mdmem.workspace import Workspace
 
@@ -39,7 +40,9 @@ def edit(document: Document, change: DigestDay) -> EditResult:
             supersedes.append(Supersession(entry.supersedes, fact))
     if not entries:
         return EditResult(text=document.text, op=Op.DIGEST, section=())
-    is_place = daily.is_minute if change.file is None else daily.is_second_level
+    is_place: Callable[[Section], bool] = (
+        (lambda section: is_iso_day(section.title)) if change.file else daily.is_minute
+    )
     return replace(daily.insert(document, entries, is_place), supersedes=tuple(supersedes))
 
 

@@ -479,10 +479,11 @@ def _is_of_entry(problem: TextProblem | RefusedChange) -> bool:
 
 def _written_entry(change: DigestDay, entry: DayEntry) -> DigestedEntry:
     source = change.options.source
+    is_imported = change.file is not None
     return DigestedEntry(
         fact=digest_day.entry_fact(entry),
-        day=change.day,
-        minute=entry.minute,
+        day=date.fromisoformat(entry.minute) if is_imported else change.day,
+        minute="" if is_imported else entry.minute,
         kind=entry.kind,
         text=entry.text,
         source=source,
