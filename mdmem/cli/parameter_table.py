@@ -28,6 +28,11 @@ TABLE: ParameterTable = {
         ("yes", ("--yes",), bool, False, False),
         ("as_json", ("--json",), bool, False, False),
     ),
+    "import": (
+        ("path", (), str, None, True),
+        ("dry_run", ("--dry-run",), bool, False, False),
+        ("as_json", ("--json",), bool, False, False),
+    ),
     "status": (
         ("as_json", ("--json",), bool, False, False),
     ),

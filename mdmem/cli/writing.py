@@ -395,7 +395,8 @@ def revert(
         typer.Argument(
             metavar="COMMIT|FACT|RUN",
             help=(
-                "A commit, a fact (its last change) or a run (digest/…, dream/DAY or 'last night')."
+                "A commit, a fact (its last change) or a run (digest/…, import/…, dream/DAY or"
+                " 'last night')."
             ),
         ),
     ],
