@@ -6,6 +6,7 @@ others those of `test_edits`, `test_durability` and `test_cli_writes`.
 
 from collections.abc import Mapping, Sequence
 from enum import Enum
+from pathlib import Path
 from typing import NamedTuple
 
 from workspaces import append
@@ -32,6 +33,7 @@ from mdmem.review.proposing import Asked
 AGENT = "mcp/x"
 OPTIONS = WriteOptions(actor=AGENT)
 TODAY, YESTERDAY = "memory/2026-03-05.md", "memory/2026-03-04.md"
+EXPORT = Path(__file__).parent / "data" / "imports" / "mem0.json"
 WORD = "zebra"
 """A word in all that an agent has proposed, and in nothing else."""
 SECRET = "xylophone"
@@ -87,7 +89,7 @@ ROWS: Mapping[str, Row] = {
         printing=[],
     ),
     "import": Row(
-        fates=[("'{transcript}'", REFUSED)],
+        fates=[(f"'{EXPORT}'", REFUSED)],
         own=[],
         printing=[],
     ),

@@ -691,12 +691,13 @@ NOT_FROM_HERE: dict[str, tuple[str, ...]] = {
         "purge/purging.py: To purge a value that is only in history, give its whole text; to see ",
         "purge/target.py: Give more words, or fewer.",
     ),
-    "sessions have to be there: test_digest_starting, test_sessions, test_dream": (
+    "sessions have to be there: test_digest_starting, test_sessions, test_dream, test_imports": (
         "nights/digest/known_sessions.py: Lines count from 1, the lower number first: SESSION#12-20.",
         "nights/digest/known_sessions.py: Name one of them, with more characters or by its file.",
         "nights/digest/session_views.py: It has ….",
         "nights/digest/session_views.py: The clients are ….",
         "nights/dream/dreaming.py: The next run does the rest.",
+        "nights/imports/importing.py: Supported: the exports of ChatGPT and Claude (conversations.json or th",
         "nights/dream/dreaming.py: …. Give one of them another title: a night writes to the section of an",
         "model/pipelines.py: Messages from before that day stay due.",
         "show/runs.py: To review: mdmem review --proposals. To accept everything: mdmem review --accept …",

@@ -75,6 +75,7 @@ PLACES = {
     "queries/correctable.py": ["index/"],
     "queries/status.py": ["branches.json"],
     "workspace/state.py": ["state-ids"],
+    "nights/imports/importing.py": ["runs.jsonl"],
     "nights/steps.py": ["runs.jsonl", "reported/"],
     "health/sync_status.py": ["sync-news"],
     "workspace/sync_state.py": ["sync.json"],

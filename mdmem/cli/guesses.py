@@ -47,12 +47,12 @@ _SYNONYMS: Mapping[str, str] = {
     "save": "commit checkpoint snapshot stage git-add",
     "sync": "push pull fetch merge rebase synchronize synchronise remote publish share replicate"
     " backup upload download",
-    "init": "setup start install begin adopt new enable onboard bootstrap initialise initialize"
-    " connect integrate",
+    "setup": "start install onboard bootstrap connect integrate",
+    "init": " begin adopt new enable initialise initialize",
     "init --outside": "clone git-clone",
     "init --found": "workspaces",
     "sessions": "projects transcripts transcript conversations conversation chats chat threads",
-    "digest": "import ingest extract summarize summarise harvest process",
+    "digest": "ingest extract summarize summarise harvest process",
     "dream": "consolidate sleep night nightly curate reflect distil distill promote",
     "context": "inject brief briefing prompt block prime primer preload",
     "review": "tidy clean cleanup suggest suggestions advise maintain gc dedupe duplicates pending"

@@ -24,7 +24,7 @@ _ARRAY = late.pattern(r'\s*(?:\[|\{[^\[{]*"results"\s*:\s*\[)')
 """An array, or an object of an API with a page of results."""
 _VALUE = late.pattern(r"[^\s,]")
 UNREADABLE = (OSError, EOFError, zipfile.BadZipFile, zlib.error, RuntimeError)
-"""What reading a damaged, encrypted or unreadable file raises."""
+"""Raised by reading a damaged, encrypted or unreadable file."""
 
 
 class ExportFile(NamedTuple):

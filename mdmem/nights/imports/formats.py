@@ -1,4 +1,4 @@
-"""What other tools keep: facts, and conversations, from the records and notes of an export. Pure.
+"""Facts and conversations of other tools, from the records and notes of an export. Pure.
 
 A format is known by the fields of a record or a note, never by the name of a file. A fact is an
 entry whose `time` says when it was said, without a zone in the user's (None: the tool does not
@@ -163,17 +163,17 @@ _READERS: tuple[tuple[Callable[[_Record], bool], Callable[[_Record, str, int], T
     (lambda record: record.get("type") == "entity" and "observations" in record, _graph),
     (lambda record: record.get("type") == "relation" and "relationType" in record, _graph),
 )
-"""How the record of a tool is recognised, and read."""
+"""A test of a record's fields for each format, and its reader."""
 
 
 def read_record(record: _Record, file: str, number: int) -> Told | None:
-    """What a record of a file tells; None: it is of no known tool."""
+    """The facts and conversations of a record; None: it is of no known tool."""
     told = (read(record, file, number) for recognises, read in _READERS if recognises(record))
     return next(told, None)
 
 
 def read_note(text: str, file: str, of_claude: bool) -> Told | None:
-    """What a Markdown note tells; None: nothing says of which tool it is.
+    """The facts of a Markdown note; None: nothing says of which tool it is.
 
     `of_claude`: it is in a folder of Claude's memory.
     """
@@ -202,7 +202,7 @@ def _observations(document: Document, front: _Record, file: str, time: Any) -> T
         else:
             continue
         place = f"basic-memory/{file}#{entry.start_line}"
-        yield _fact(place, text, time, entry.kind, entry.tags)
+        yield _fact(place, text, time, kind=entry.kind, tags=entry.tags)
 
 
 def _memories(document: Document, front: _Record, file: str, time: Any) -> Told:
@@ -217,4 +217,4 @@ def _memories(document: Document, front: _Record, file: str, time: Any) -> Told:
     for each in [told] if told and "description" in front else [[entry] for entry in told]:
         text = " ".join(entry.text for entry in each)
         place = f"claude-memory/{file}#{each[0].start_line}"
-        yield _fact(place, text, time, each[0].kind, (*each[0].tags, sort))
+        yield _fact(place, text, time, kind=each[0].kind, tags=(*each[0].tags, sort))

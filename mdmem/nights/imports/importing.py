@@ -1,4 +1,4 @@
-"""Write what other tools keep: conversations as a digest does, facts to a file of their own."""
+"""Take in what other tools keep: conversations as a digest does, facts to a file of their own."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class _ImportRun:
         self._removed = removed_facts.facts_taken_out(workspace, say)
         with fresh_trail(workspace, say) as trail:
             self._known = frozenset(trail.ids_with_prefix(""))
-            """What was ever in memory: a person may have corrected or moved it."""
+            """All facts that were ever in memory: a person may have corrected or moved one."""
 
     def read(self, file: ExportFile) -> bool:
         """Take what a file tells (False: it is in no known format), and name what is left."""
