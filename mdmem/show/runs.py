@@ -69,17 +69,14 @@ def digest_totals(result: DigestResult) -> str:
 def import_text(result: DigestResult) -> str:
     figures = result.figures
     counts = (
-        (figures.sessions, "conversations read"),
-        (figures.doubled, "already there"),
-        (figures.redacted, "messages with a secret"),
-        (figures.refused, "removed before"),
-        (figures.surplus, "over the limit of a day, or of one import"),
-        (figures.skipped, "files in no known format"),
+        (figures.sessions, f"{number_of(figures.sessions, 'conversation')} read"),
+        (figures.doubled, f"{figures.doubled} already there"),
+        (figures.redacted, f"{number_of(figures.redacted, 'message')} with a secret"),
+        (figures.refused, f"{figures.refused} removed before"),
+        (figures.surplus, f"{figures.surplus} over the limit of a day, or of one import"),
+        (figures.skipped, f"{number_of(figures.skipped, 'file')} in no known format"),
     )
-    parts = [
-        f"{len(result.entries)} kept",
-        *(f"{count} {words}" for count, words in counts if count),
-    ]
+    parts = [f"{len(result.entries)} kept", *(words for count, words in counts if count)]
     left = (one_line(f"left out: {left.session}: {left.why}") for left in result.left)
     return "\n".join((*_said_lines(result.entries), ", ".join(parts), *left))
 

@@ -22,6 +22,7 @@ _MOST_CHARACTERS = 64 * _CHUNK
 """Of one record: the longest conversations have a few million."""
 _ARRAY = late.pattern(r'\s*(?:\[|\{[^\[{]*"results"\s*:\s*\[)')
 """An array, or an object of an API with a page of results."""
+_ARCHIVE = "PK\x03\x04"
 _VALUE = late.pattern(r"[^\s,]")
 UNREADABLE = (OSError, EOFError, zipfile.BadZipFile, zlib.error, RuntimeError)
 """Raised by reading a damaged, encrypted or unreadable file."""
@@ -68,8 +69,8 @@ def contents(file: ExportFile) -> Iterator[dict[str, Any] | str | None]:
             yield from _values(text, rest[array.end() :] if array else rest, array is not None)
             return
         rest += text.read(MAX_FILE_BYTES)
-        if len(rest) > MAX_FILE_BYTES:
-            raise EOFError("a note of more than 5 MB")
+        if rest.startswith(_ARCHIVE) or len(rest) > MAX_FILE_BYTES:
+            raise EOFError("an archive that is cut off, or a note of more than 5 MB")
         yield rest
 
 

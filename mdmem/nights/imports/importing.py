@@ -8,7 +8,14 @@ from mdmem import secrets
 from mdmem.changes.verbs.digest_day import entry_fact
 from mdmem.folder import config
 from mdmem.model import FactId, FilePath, Source
-from mdmem.model.errors import PathProblem, TranscriptProblem, printable, shell_word, verb
+from mdmem.model.errors import (
+    PathProblem,
+    TranscriptProblem,
+    number_of,
+    printable,
+    shell_word,
+    verb,
+)
 from mdmem.model.pipelines import Digest, DigestResult, Import, LeftSession
 from mdmem.model.writes import DayEntry, DigestDay, WriteOptions
 from mdmem.nights.digest.writing import EntryWriter
@@ -69,7 +76,7 @@ class _ImportRun:
                     else:
                         self._hold_fact(each, file)
         except UNREADABLE as problem:
-            self._leave(file.name, f"after {number} records: {problem}")
+            self._leave(file.name, f"after {number_of(number, 'record')}: {problem}")
             return True
         if 0 < unknown < number:
             self._leave(file.name, f"{unknown} of {number} records are in another form")
