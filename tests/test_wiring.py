@@ -386,7 +386,7 @@ def test_a_bundle_of_this_version_is_not_installed_again(
 def test_a_host_with_a_command_alone_says_what_to_run(environment: Mapping[str, str]):
     (problem,) = wire("openclaw", environment).problems
     assert problem.startswith("openclaw plugins install ")
-    assert "failed: [Errno 2] No such file or directory: 'openclaw'" in problem
+    assert "failed: openclaw is not on the PATH" in problem
 
 
 def test_a_server_that_starts_elsewhere_is_told_the_workspace(

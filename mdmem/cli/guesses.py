@@ -48,7 +48,7 @@ _SYNONYMS: Mapping[str, str] = {
     "sync": "push pull fetch merge rebase synchronize synchronise remote publish share replicate"
     " backup upload download",
     "setup": "start install onboard bootstrap connect integrate",
-    "init": " begin adopt new enable initialise initialize",
+    "init": "begin adopt new enable initialise initialize",
     "init --outside": "clone git-clone",
     "init --found": "workspaces",
     "sessions": "projects transcripts transcript conversations conversation chats chat threads",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -47,20 +48,22 @@ def setup(
     will be told. Your own settings change, and memory files are added; nothing leaves this machine.
     Without a terminal it only shows what it would do, unless --yes is given.
     """
+    is_silent = call.as_json or call.quiet
     if undo:
-        first_hour.undo(os.environ, _tell)
+        first_hour.undo(os.environ, _pass if is_silent else _tell)
         return Answer({}, "Memory itself stays as it is.")
     found = first_hour.find(os.environ, call.workspace)
     asks = sys.stdin.isatty() and not (yes or dry_run or call.as_json)
     answers = _answers(found, asks)
     if dry_run or not (asks or yes):
-        commands = tuple(map(in_flags, first_hour.commands(found, answers, os.environ)))
+        steps = first_hour.commands(found, answers, os.environ)
+        commands = [_typed(step, answers.folder or found.folder) for step in steps]
         notes = ("a dry run: nothing was written. To do it: mdmem setup --yes",)
         return Answer({"commands": commands}, "\n".join(commands), notes, status=int(not dry_run))
-    is_silent = call.as_json or call.quiet
+    tell = partial(_tell, folder=answers.folder or found.folder)
     with shown("setup"):
         result = first_hour.carry_out(
-            found, answers, os.environ, _pass if is_silent else _tell, progress(call)
+            found, answers, os.environ, _pass if is_silent else tell, progress(call)
         )
     return Answer(result, setup_text(result))
 
@@ -119,7 +122,19 @@ def _ask(question: str, default: str) -> str:
     return answer.strip() or default
 
 
-def _tell(command: str, outcome: object) -> None:
+def _there(folder: object) -> str:
+    is_here = Path.cwd().is_relative_to(Path(str(folder)).resolve())
+    return "mdmem" if is_here else f"mdmem -C {shell_word(folder)}"
+
+
+def _typed(command: str, folder: object) -> str:
+    """A step as a command for this folder; those of a workspace name it, unless it is here."""
+    name, _, rest = in_flags(command).partition(" ")
+    is_of_workspace = name == "mdmem" and not rest.startswith("init ")
+    return f"{_there(folder) if is_of_workspace else name} {rest}".rstrip()
+
+
+def _tell(command: str, outcome: object, folder: object = ".") -> None:
     if isinstance(outcome, DigestResult):
         outcome = runs.digest_totals(outcome)
     elif isinstance(outcome, DreamResult):
@@ -127,7 +142,7 @@ def _tell(command: str, outcome: object) -> None:
     elif isinstance(outcome, HostChange):
         outcome = maintenance.hosts_text((outcome,), undo=False, dry_run=False)
     lines = (one_line(line) for line in str(outcome).splitlines() if line)
-    print(in_flags(command), *lines, sep="\n    ", file=sys.stderr, flush=True)
+    print(_typed(command, folder), *lines, sep="\n    ", file=sys.stderr, flush=True)
 
 
 def _pass(command: str, outcome: object) -> None:
@@ -135,9 +150,9 @@ def _pass(command: str, outcome: object) -> None:
 
 
 def setup_text(result: SetupResult) -> str:
-    is_here = Path.cwd().is_relative_to(result.workspace)
-    there = "mdmem" if is_here else f"mdmem -C {shell_word(result.workspace)}"
+    there = _there(result.workspace)
     said = result.lines[:_MOST_ORIGINS]
+    example = said[0].text if said else result.example
     return "\n".join(
         [
             "What the next session of your agent is told:",
@@ -146,7 +161,7 @@ def setup_text(result: SetupResult) -> str:
             *(f"  {one_line(each.text)}  ({each.cited})" for each in said),
             "",
             "To try:",
-            *(f"  {there} {verb} {shell_word(each.text)}" for each in said[:1] for verb in _VERBS),
+            *(f"  {there} {verb} {shell_word(example)}" for verb in _VERBS if example),
             "  in a new session of your agent: what do you know about me?",
         ]
     )

@@ -236,6 +236,8 @@ def _run(commands: Iterable[Sequence[str]], environment: Mapping[str, str]) -> l
         try:
             answer = converse(words, {**environment, **_QUIET}, b"", _SECONDS)
             status, said = answer[0], (answer[2] or answer[1]).decode("utf-8", "replace").strip()
+        except FileNotFoundError:
+            status, said = 1, f"{words[0]} is not on the PATH"
         except (OSError, TimeUpError) as problem:
             status, said = 1, f"{problem}"
         if status and "already" not in said:

@@ -253,9 +253,8 @@ def _settings(
 
 def _result(memory: Memory) -> SetupResult:
     block = memory.context(BuildContext(purpose=Purpose.SESSION))
-    hits = {
-        (hit.path, hit.start_line): hit for hit in memory.facts(ListFacts(limit=_MOST_LINES)).facts
-    }
+    facts = memory.facts(ListFacts(limit=_MOST_LINES)).facts
+    hits = {(hit.path, hit.start_line): hit for hit in facts}
     shown = ((entry.path, entry.line) for part in block.parts for entry in part.entries)
     return SetupResult(
         workspace=str(memory.workspace.root),
@@ -265,6 +264,7 @@ def _result(memory: Memory) -> SetupResult:
             for place in shown
             if place in hits and (cited := _first_session(hits[place].cites))
         ),
+        example=facts[0].text if facts else None,
     )
 
 

@@ -146,11 +146,12 @@ class SaidFact:
 
 @dataclass(frozen=True, slots=True)
 class SetupResult:
-    """The block that the next session will get, and where its lines come from."""
+    """The next session's block, where its lines come from, and a fact to ask for."""
 
     workspace: str
     block: str
     lines: tuple[SaidFact, ...]
+    example: str | None
 
 
 @dataclass(frozen=True, slots=True)
