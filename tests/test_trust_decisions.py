@@ -50,7 +50,7 @@ PLACES = {
     "nights/digest/purging.py": ["transcripts.json"],
     "nights/digest/starting.py": ["reported/"],
     "nights/digest/writing.py": ["given/"],
-    "health/surroundings.py": ["lock"],
+    "health/surroundings.py": ["lock", "events.jsonl"],
     "health/wiring.py": ["hosts.json"],
     "health/contents.py": ["index/", "events.jsonl", "write-ahead.json"],
     "nights/dream/dreaming.py": ["dream.json", "runs.jsonl"],

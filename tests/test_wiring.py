@@ -419,6 +419,14 @@ class TestProjects:
             assert unwire(name, environment).problems == ()
             assert not any(project.iterdir())
 
+    def test_links_are_not_followed(self, environment: Mapping[str, str], tmp_path: Path):
+        target = put(tmp_path / "mine.md", "# Mine\n")
+        (tmp_path / "project").mkdir()
+        (tmp_path / "project/AGENTS.md").symlink_to(target)
+        (problem,) = wire("zed", environment, project=tmp_path / "project").problems
+        assert "'AGENTS.md' is a symbolic link" in problem
+        assert target.read_text() == "# Mine\n"
+
     def test_instructions_go_below_what_is_there(
         self, environment: Mapping[str, str], tmp_path: Path
     ):

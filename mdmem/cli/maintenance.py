@@ -109,7 +109,7 @@ def _ask_who_wrote(workspace: Path) -> Iterator[str]:
 
 
 def wire_hosts(host: str, undo: bool, in_project: bool, dry_run: bool) -> Answer:
-    changes = memory.wire_hosts(host, os.environ, undo, in_project, dry_run)
+    changes = memory.wire_hosts(host, os.environ, undo=undo, in_project=in_project, dry_run=dry_run)
     changes = tuple(replace(change, notes=tuple(map(in_flags, change.notes))) for change in changes)
     text = maintenance.hosts_text(changes, undo, dry_run) or "No agent's host is installed."
     status = 1 if any(change.problems for change in changes) else 0

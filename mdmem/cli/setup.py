@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Annotated
 from mdmem.cli.commands import Answer, progress
 from mdmem.cli.fast_parser import Call
 from mdmem.cli.terminal import in_flags, shown
+from mdmem.health.wiring import HostChange
 from mdmem.memory import first_hour
 from mdmem.model.errors import UsageProblem, number_of, shell_word
 from mdmem.model.pipelines import DigestResult, DreamResult
-from mdmem.model.reads import HostChange, SetupAnswers, SetupFindings, SetupResult
+from mdmem.model.reads import SetupAnswers, SetupFindings, SetupResult
 from mdmem.show import maintenance, runs
 from mdmem.show.formatting import one_line
 

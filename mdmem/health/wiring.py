@@ -22,8 +22,8 @@ from mdmem import __version__
 from mdmem.editors import instructions, settings_text
 from mdmem.editors.settings_text import Insertion
 from mdmem.folder import config, files, installed
+from mdmem.model import FilePath
 from mdmem.model.errors import MdmemError, StorageProblem, field, shell_word
-from mdmem.model.reads import HostChange, HostState
 from mdmem.repo.runner import TimeUpError, converse
 from mdmem.startup import late
 from mdmem.startup.records import dataclass, replace
@@ -77,6 +77,36 @@ class Host:
     bundle: Sequence[str] = ()
     project: Sequence[HostFile] = ()
     note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class HostState:
+    """An agent's host: the parts of mdmem that it has, and those that it lacks.
+
+    Parts are `hooks`, `server`, `skill`, `instructions`; `versions` are those of the bundle.
+    """
+
+    name: str
+    title: str
+    installed: bool
+    parts: tuple[str, ...]
+    missing: tuple[str, ...]
+    versions: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class HostChange:
+    """The changes for a host, made or planned: files changed, commands run.
+
+    `problems` say what could not be done, with the lines to add; `notes` what else may be.
+    """
+
+    host: str
+    title: str
+    files: tuple[str, ...]
+    commands: tuple[str, ...]
+    problems: tuple[str, ...]
+    notes: tuple[str, ...] = ()
 
 
 def hosts(environment: Mapping[str, str], workspace: Path | None = None) -> dict[str, Host]:
@@ -177,11 +207,10 @@ def wire(
         entries[""] = {}
         save()
     places = [] if by_command else list(host.places)
-    for place in host.project if project else ():
-        paths = [str(project / path) for path in place.paths] if project else ()
-        places.append(replace(place, paths=paths))
-    for place in places:
+    for place in (*places, *(host.project if project else ())):
         try:
+            if project and place in host.project:
+                place = _in_project(place, project)
             changed += [str(_path(place))] if _put(place, entries, save) else []
         except (MdmemError, OSError, RuntimeError, ValueError) as problem:
             problems.append(f"{_path(place)} stays as it is ({problem}). To add:\n{_shown(place)}")
@@ -270,6 +299,12 @@ _FORMS: Mapping[str, Callable[[str, Any], list[Insertion]]] = {
     "lines": _lines,
     **dict.fromkeys(_WHOLE, _whole),
 }
+
+
+def _in_project(place: HostFile, project: Path) -> HostFile:
+    """Raises PathProblem: there is a link, which may come from others."""
+    paths = [str(files.path_on_disk(project, FilePath(path))) for path in place.paths]
+    return replace(place, paths=paths)
 
 
 def _path(place: HostFile) -> Path:

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from mdmem.changes.tasks import Tasks
     from mdmem.context.given import GuardedTexts
     from mdmem.health.doctor import Finding
+    from mdmem.health.wiring import HostChange
     from mdmem.index.catching_up import FreshIndex
     from mdmem.memory.figures import EventFigures
     from mdmem.memory.hooks import Hooks
@@ -59,7 +60,6 @@ if TYPE_CHECKING:
         FileList,
         FileNames,
         FoundWorkspace,
-        HostChange,
         Initialise,
         InitResult,
         ListFiles,
@@ -695,8 +695,11 @@ def wire_hosts(
     dry_run: bool = False,
 ) -> tuple[HostChange, ...]:
     """Set an agent's host up, or take that back. Raises WorkspaceProblem (`not-allowed`)."""
-    adopting = module("memory.adopting")
-    return tuple(adopting.wire_hosts(host, environment, undo, in_project, dry_run))
+    return tuple(
+        module("memory.adopting").wire_hosts(
+            host, environment, undo=undo, in_project=in_project, dry_run=dry_run
+        )
+    )
 
 
 def leave(folder: Path, environment: Mapping[str, str]) -> bool:

@@ -19,6 +19,7 @@ from mdmem.folder import config, files, hook_files, installed, layout, trust
 from mdmem.folder.config import Settings
 from mdmem.folder.layout import is_marked
 from mdmem.health import wiring
+from mdmem.health.wiring import HostChange
 from mdmem.index.background import start_catching_up
 from mdmem.memory.commit_hooks import require_hooks_free
 from mdmem.merge import setup
@@ -32,7 +33,7 @@ from mdmem.model.errors import (
     WorkspaceProblem,
     field,
 )
-from mdmem.model.reads import FoundWorkspace, HostChange, Initialise, InitResult
+from mdmem.model.reads import FoundWorkspace, Initialise, InitResult
 from mdmem.model.writes import WriteResult
 from mdmem.past.messages import compose_claimed_save
 from mdmem.queries.folders import other_markdown_note
@@ -629,4 +630,6 @@ def wire_hosts(
         if undo:
             yield wiring.unwire(name, environment, dry_run)
         elif host == name or states[name]:
-            yield wiring.wire(name, environment, workspace, project, dry_run)
+            yield wiring.wire(
+                name, environment, workspace=workspace, project=project, dry_run=dry_run
+            )

@@ -79,36 +79,6 @@ class FoundWorkspace:
 
 
 @dataclass(frozen=True, slots=True)
-class HostState:
-    """An agent's host: the parts of mdmem that it has, and those that it lacks.
-
-    Parts are `hooks`, `server`, `skill`, `instructions`; `versions` are those of the bundle.
-    """
-
-    name: str
-    title: str
-    installed: bool
-    parts: tuple[str, ...]
-    missing: tuple[str, ...]
-    versions: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class HostChange:
-    """The changes for a host, made or planned: files changed, commands run.
-
-    `problems` say what could not be done, with the lines to add; `notes` what else may be.
-    """
-
-    host: str
-    title: str
-    files: tuple[str, ...]
-    commands: tuple[str, ...]
-    problems: tuple[str, ...]
-    notes: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
 class SetupFindings:
     """The findings of `setup`.
 

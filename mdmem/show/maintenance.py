@@ -20,7 +20,8 @@ from mdmem.show.formatting import (
 
 if TYPE_CHECKING:
     from mdmem.health.doctor import Finding
-    from mdmem.model.reads import FoundWorkspace, HostChange, InitResult
+    from mdmem.health.wiring import HostChange
+    from mdmem.model.reads import FoundWorkspace, InitResult
 
 
 def initialised_text(result: InitResult) -> str:
