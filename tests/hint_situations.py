@@ -220,6 +220,15 @@ _MORE = [
     Situation(("show", "MEMORY.md")),
     Situation(("show", "dark rooms")),
     Situation(("show", "0123456")),
+    Situation(("forget", "MEMORY.md:1"), fails=True),
+    Situation(
+        ("show", "2026-03-05"),
+        do(
+            file("memory/many.md", "".join(f"- thing {number}\n" for number in range(30))),
+            git("add", "-A"),
+            git("commit", "-qm", "many"),
+        ),
+    ),
     Situation(("show", fact_id("gone")), do(("log", "gone", "--fact"), ("forget", "gone"))),
     Situation(
         ("history", fact_id("gone")),
