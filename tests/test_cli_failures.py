@@ -767,7 +767,7 @@ FAILURES = [
         "too-many-proposals",
         ("log", "x", "--propose"),
         prepare=many_proposals,
-        hints="mdmem review --reject",
+        hints="mdmem review --proposals",
     ),
     Failure("proposal-not-found", ("propose", "no-such-branch"), hints="git branch"),
     Failure("nothing-to-propose", ("propose", "HEAD")),

@@ -61,8 +61,11 @@ def test_every_option_that_is_meant_is_there():
 @pytest.mark.parametrize(
     ("typed", "meant"),
     [
-        (["search", "tea", "--limt", "3", "--tags=a"], "search tea -n 3 --tag a"),
+        (["search", "tea", "--limit", "3", "--tags=a"], "search tea -n 3 --tag a"),
         (["changes", "--query", "tea"], "search tea"),
+        (["history", "Work", "--since", "monday", "-p"], "search Work --since monday"),
+        (["log", "--since", "yesterday", "--oneline"], "changes --since yesterday"),
+        (["status", "--verbosity", "3"], None),
         (["recall", "ops"], "search ops"),
         (["changes", "last", "week"], "changes --since 'last week'"),
         (["conflicts", "--resolve", "a"], "conflicts --help"),

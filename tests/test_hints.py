@@ -51,7 +51,7 @@ _VERBS = {name.split()[0] for name in COMMANDS}.difference(("mcp", "page"))
 _COMMITS = Counter(
     {
         **dict.fromkeys(("log", "remember", "forget", "edit-section", "save", "init"), 1),
-        **dict.fromkeys(("accept", "reject", "revert", "contradicts", "conflicts", "task"), 1),
+        **dict.fromkeys(("review", "revert", "contradicts", "conflicts", "task"), 1),
         "sync": 100,
     }
 )

@@ -108,8 +108,7 @@ class GroupHelp(TyperGroup):
         if word in self.commands or ctx.resilient_parsing:
             return super().resolve_command(ctx, args)
         group = "" if ctx.parent is None else str(ctx.info_name)
-        hint = guesses.meant_command(args, group) or f"All commands: {ctx.command_path} --help"
-        raise UsageProblem(f"no such command {word!r}", hint)
+        raise UsageProblem(f"no such command {word!r}", guesses.meant_command(args, group))
 
     def _by_heading(self, is_root: bool) -> Mapping[str, Sequence[str]]:
         if not is_root:

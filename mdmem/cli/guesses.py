@@ -72,7 +72,7 @@ _SYNONYMS: Mapping[str, str] = {
     "check": "lint validate verify test scan audit",
     "doctor": "diagnose health troubleshoot fsck debug ping",
     "doctor --fix": "fix repair heal mend",
-    "status": "info state where summary overview whoami pwd stash workspace git-status",
+    "status": "info state where summary overview whoami pwd stash workspace",
     "stats": "metrics usage statistics analytics count numbers figures report",
     "stats trends": "trend growth graph chart size",
     "schedule": "timer cron crontab systemd daemon service unschedule automate launchd",
@@ -168,7 +168,7 @@ _OPTIONS: Mapping[str, Sequence[str]] = {
     "--probability --certainty --score --importance": ("--confidence", "--min-confidence"),
     "--origin --provenance --from-user": ("--source",),
     "--days --recent --last-days": ("--recent-days",),
-    "--force --yes -y --assume-yes --no-confirm": ("--yes",),
+    "--yes -y --assume-yes --no-confirm": ("--yes",),
     "--full --rebuild --reset": ("--full",),
     "--repair --mend --fix --apply --autofix": ("--fix", "--apply"),
     "--approve --yes-to": ("--accept",),
@@ -184,10 +184,11 @@ ELSEWHERE = {
     **dict.fromkeys(("--no-color", "--no-colour"), "Set NO_COLOR=1."),
     "--no-pager": "Set MDMEM_PAGER=cat, or send the output to a pipe.",
 }
+_ACTIONS = frozenset({"--body", "--append", "--prepend", "--replace", "--rename", "--delete"})
 _DAY = late.pattern(r"\d{4}-\d\d|today$|yesterday$|last |this |\d+ (?:days|weeks) ago")
 _LONGEST = 300  # characters of a line to type
 _SENTENCE = 3  # words
-_SIMILAR, _NEARLY_THE_SAME = 0.75, 0.85
+_SIMILAR, _NEARLY_THE_SAME = 0.75, 0.8
 _CALLS = (
     {kind: f"facts --kind {kind}" for kind in KINDS}
     | {name: command_line(name).removeprefix("mdmem ") for name in TABLE}
@@ -290,11 +291,8 @@ def _meant_option(word: str, flags: Collection[str], names: Collection[str]) -> 
     for meant in (word, *_CANDIDATES.get(word, _CANDIDATES.get(folded, ()))):
         if meant in flags or meant in names or (meant in ("text", "query") and not names):
             return meant
-    if folded in _CANDIDATES:
-        return ""
-    known = [flag for flag in (*flags, *_CANDIDATES) if flag.startswith("--")]
-    near = near_names(folded, known, 1, _NEARLY_THE_SAME)
-    return "".join(_meant_option(each, flags, names) for each in near)
+    known = [flag for flag in flags if flag.startswith("--") and folded not in _CANDIDATES]
+    return "".join(near_names(folded, known, 1, _NEARLY_THE_SAME))
 
 
 def _of_another(command: str, flag: str, words: Sequence[str]) -> str:
@@ -315,7 +313,7 @@ def _of_another(command: str, flag: str, words: Sequence[str]) -> str:
         )
     ]
     same = [name for name in owners if COMMANDS[name].heading == heading]
-    return "".join(_fitted(name, words) for name in (same or owners)[:1])
+    return "".join(_fitted(name, words, drops=True) for name in (same or owners)[:1])
 
 
 def _placed(command: str, options: Sequence[str], texts: Sequence[str]) -> str:
@@ -326,7 +324,8 @@ def _placed(command: str, options: Sequence[str], texts: Sequence[str]) -> str:
     spare = len(texts) - len(arguments)
     if spare > 0 and not arguments:
         if not days and heading in (*READING, "Write"):
-            return _typed("search" if heading in READING else "remember", [text])
+            other = "search" if heading in READING else "remember"
+            return _fitted(other, [text, *options], drops=True)
         options, texts = [*options, *(each for flag in days[:1] for each in (flag, text))], ()
     elif spare > 0 and command in _QUESTION and len(texts) >= _SENTENCE:
         return _typed("search", [f"{command} {text}"])
@@ -337,6 +336,7 @@ def _placed(command: str, options: Sequence[str], texts: Sequence[str]) -> str:
     needed = [*texts, *(flag for flag in flags if flag in options)]
     least = sum(row[4] for row in TABLE[command])
     is_short = len(needed) < least or (heading == "Write" and arguments and not texts)
+    is_short = is_short or ("--append" in flags and not _ACTIONS.intersection(options))
     return f"mdmem {command} --help" if is_short else _typed(command, texts, options)
 
 

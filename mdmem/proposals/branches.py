@@ -280,7 +280,7 @@ def _id_and_name(actor: str | None, ending: str) -> tuple[str, str]:
 def require_few(open_refs: Collection[str]) -> None:
     """Refuse a proposal above the maximum. Raises: ProposalProblem (`too-many-proposals`)."""
     if len(open_refs) >= MOST_PROPOSALS:
-        hint = f"{verb('accept')} or {verb('reject')} some; to list them: {verb('proposals')}"
+        hint = f"Decide some of them. To list them: {verb('proposals')}"
         raise ProposalProblem(
             "too-many-proposals",
             f"there are already {MOST_PROPOSALS} open proposals, the maximum",
