@@ -63,7 +63,7 @@ def test_every_option_that_is_meant_is_there():
     [
         (["search", "tea", "--limit", "3", "--tags=a"], "search tea -n 3 --tag a"),
         (["changes", "--query", "tea"], "search tea"),
-        (["history", "Work", "--since", "monday", "-p"], "search Work --since monday"),
+        (["history", "Work", "--since", "monday", "-p"], "changes --since monday"),
         (["log", "--since", "yesterday", "--oneline"], "changes --since yesterday"),
         (["status", "--verbosity", "3"], None),
         (["recall", "ops"], "search ops"),

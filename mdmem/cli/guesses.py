@@ -34,9 +34,9 @@ _SYNONYMS: Mapping[str, str] = {
     "facts --tags": "labels label categories category topics topic keywords keyword hashtags",
     "facts --tag …": "tag tagged",
     "outline": "toc headings headers sections structure tree files ls dir folders documents",
-    "log": "add write note record insert post jot capture create put-log observe event entry",
-    "remember": "memorize memorise store learn put keep persist teach add-fact add-memory save-fact"
-    " save-memory",
+    "log": "write note record insert post jot capture create put-log observe event entry",
+    "remember": "add memorize memorise store learn put keep persist teach add-fact add-memory"
+    " save-fact save-memory",
     "remember --key …": "set update upsert define assign replace change modify overwrite supersede",
     "edit-section": "editor patch amend vi vim nano rewrite modify-section",
     "edit-section --append …": "append prepend",
@@ -256,7 +256,7 @@ def _flags(command: str) -> Mapping[str, ParameterRow]:
 def _fitted(command: str, words: Sequence[str], drops: bool = False) -> str:
     """A line with `words` where the command takes them, or another that does; empty if none does.
 
-    With `drops`, options that the command does not have are left out.
+    With `drops`, what the command does not take is left out.
     """
     flags, names = _flags(command), [row[0] for row in TABLE[command] if not row[1]]
     options, texts, values = list[str](), list[str](), 0
@@ -276,7 +276,7 @@ def _fitted(command: str, words: Sequence[str], drops: bool = False) -> str:
             options += ["--file", word]
         elif not is_option and not (word == "json" and "--json" in options):  # of --format
             texts.append(word)
-    return f"mdmem {command} --help" if values else _placed(command, options, texts)
+    return f"mdmem {command} --help" if values else _placed(command, options, texts, drops)
 
 
 def _parts(word: str, flags: Collection[str]) -> Iterable[str]:
@@ -316,14 +316,14 @@ def _of_another(command: str, flag: str, words: Sequence[str]) -> str:
     return "".join(_fitted(name, words, drops=True) for name in (same or owners)[:1])
 
 
-def _placed(command: str, options: Sequence[str], texts: Sequence[str]) -> str:
+def _placed(command: str, options: Sequence[str], texts: Sequence[str], drops: bool) -> str:
     """A line with texts where the arguments are; the help, where something is missing."""
     flags, heading, text = _flags(command), COMMANDS[command].heading, " ".join(texts)
     arguments = [row for row in TABLE[command] if not row[1]]
     days = [flag for flag in ("--day", "--since") if flag in flags and _DAY.match(text)]
     spare = len(texts) - len(arguments)
     if spare > 0 and not arguments:
-        if not days and heading in (*READING, "Write"):
+        if not (days or drops) and heading in (*READING, "Write"):
             other = "search" if heading in READING else "remember"
             return _fitted(other, [text, *options], drops=True)
         options, texts = [*options, *(each for flag in days[:1] for each in (flag, text))], ()
