@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     import typer
 
     from mdmem.cli.options import (
+        AdoptAllFound,
         AgentHost,
         AgentsFile,
         FindWorkspaces,
@@ -158,36 +159,27 @@ def init(
     undo: UndoHost = False,
     project: HostProject = False,
     found: FindWorkspaces = False,
-    yes: Annotated[
-        bool,
-        typer.Option(
-            "--yes", help="With --found: adopt every workspace in which you are the only author."
-        ),
-    ] = False,
+    yes: AdoptAllFound = False,
     as_json: Json = False,
 ) -> Answer:
     """Create a workspace, or adopt a folder of memory files.
 
-    Agents can access only the workspaces that you have adopted on this machine. Existing files are
-    not changed, except the one that --agents names, .gitattributes with --shared, and mdmem.toml if
-    git has no user name set. Running it again is harmless. git is set up to merge memory files by
-    section and fact.
+    Agents can access only what you have adopted on this machine. Existing files are not changed,
+    but the one that --agents names, .gitattributes with --shared, and mdmem.toml if git has no user
+    name. It can be run again. git is set up to merge memory by section and fact.
 
     With --outside, in a project: the workspace DIR (created, adopted or cloned) becomes the memory
-    of the project, for all its branches and worktrees. The project itself does not change. In a
-    repository of code it asks for this, and does it without a terminal, unless DIR or --here says
-    otherwise. A folder that has a memory already, in a workspace above or outside, keeps it.
+    of the project, for all its branches and worktrees; the project does not change. In code it asks
+    for this, or does it, unless DIR or --here says otherwise. A folder with a memory keeps it.
 
-    With --for HOST it sets up the program that agents run in, by that program's own command or one
-    entry in your settings of it, and makes no workspace. HOST: claude, codex, copilot, vscode,
-    gemini, qwen, cursor, cline, opencode, openclaw, pi, goose, windsurf, zed, kiro.
+    With --for it makes no workspace, but sets up the program that agents run in. HOST: claude,
+    codex, copilot, vscode, gemini, qwen, cursor, cline, opencode, openclaw, pi, goose, windsurf,
+    zed, kiro.
     """
     others = any((no_hooks, agents, no_agents, shared, outside, here))
     if host is not None or undo or project:
         if host is None or others or folder or leave or found or yes or (undo and project):
-            raise UsageProblem(
-                "--for goes with --undo or --project and --dry-run alone, and they need it"
-            )
+            raise UsageProblem("--for goes with --dry-run, and with --undo or --project, alone")
         return wire_hosts(host, undo, project, dry_run)
     others = others or dry_run
     if (leave and (found or others)) or (found and (folder or others)) or (yes and not found):

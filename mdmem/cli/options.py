@@ -521,6 +521,37 @@ HostProject = Annotated[
 ]
 Preamble = Annotated[bool, typer.Option("--preamble", help="The text before the first heading.")]
 Nth = Annotated[int | None, typer.Option("--nth", metavar="N", help="Which one, if several match.")]
+WithKey = Annotated[
+    str | None, typer.Option("--key", metavar="KEY", help="Only facts with this key.")
+]
+AnyOfTags = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--any-tag",
+        metavar="TAG",
+        help="What has any of these tags; facts with most of them come first.",
+    ),
+]
+TagList = Annotated[
+    bool, typer.Option("--tags", help="List the tags in use instead, most used first.")
+]
+WithPastFacts = Annotated[
+    bool, typer.Option("--all", help="Include facts that are no longer current.")
+]
+WhenText = Annotated[
+    str | None,
+    typer.Option(
+        "--when",
+        metavar="TEXT",
+        help="When this text, exactly as a file has it, was added to memory and removed.",
+    ),
+]
+AdoptAllFound = Annotated[
+    bool,
+    typer.Option(
+        "--yes", help="With --found: adopt every workspace in which you are the only author."
+    ),
+]
 TaskName = Annotated[str, typer.Argument(metavar="NAME", help="The task, in one line.")]
 
 

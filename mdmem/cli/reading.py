@@ -37,6 +37,7 @@ if TYPE_CHECKING:
         Preamble,
         Since,
         Until,
+        WhenText,
     )
 
 
@@ -165,14 +166,7 @@ def history(
     by_line: Annotated[
         bool, typer.Option("--blame", help="Show which commit added each line it has now.")
     ] = False,
-    when: Annotated[
-        str | None,
-        typer.Option(
-            "--when",
-            metavar="TEXT",
-            help="When this text, exactly as a file has it, was added to memory and removed.",
-        ),
-    ] = None,
+    when: WhenText = None,
     as_json: Json = False,
 ) -> Answer:
     """Show how a section or a fact changed.

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from mdmem.cli.options import (
         Alone,
+        AnyOfTags,
         AsOf,
         ByActor,
         BySource,
@@ -33,9 +34,12 @@ if TYPE_CHECKING:
         SectionOption,
         SectionTree,
         Since,
+        TagList,
         Until,
         With,
+        WithKey,
         WithMessages,
+        WithPastFacts,
         WithTags,
     )
     from mdmem.memory import Memory
@@ -136,9 +140,7 @@ def _search_proposed(memory: Memory, request: Search) -> Answer:
 def facts(
     call: Call,
     tags: WithTags = None,
-    key: Annotated[
-        str | None, typer.Option("--key", metavar="KEY", help="Only facts with this key.")
-    ] = None,
+    key: WithKey = None,
     kind: Kind = None,
     section: SectionOption = None,
     file: FileOrFolder = None,
@@ -153,28 +155,14 @@ def facts(
         int, typer.Option("--offset", metavar="N", help="Leave out the first N facts.")
     ] = 0,
     expiring: Expiring = None,
-    everything: Annotated[
-        bool, typer.Option("--all", help="Include facts that are no longer current.")
-    ] = False,
-    any_tags: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--any-tag",
-            metavar="TAG",
-            help="What has any of these tags; facts with most of them come first.",
-        ),
-    ] = None,
-    tag_list: Annotated[
-        bool, typer.Option("--tags", help="List the tags in use instead, most used first.")
-    ] = False,
+    everything: WithPastFacts = False,
+    any_tags: AnyOfTags = None,
+    tag_list: TagList = False,
     added: With = None,
     alone: Alone = False,
     as_json: Json = False,
 ) -> Answer:
-    """List facts with their ids, newest first; or the tags in use.
-
-    Only the first three tags of each fact count for --tags.
-    """
+    """List facts with their ids, newest first; or the tags in use."""
     if tag_list:
         return ask(call, "tags", "tag_list")
     if any_tags:

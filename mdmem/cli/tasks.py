@@ -125,12 +125,10 @@ def stats(
     newest week differs from the weeks before by more than chance.
 
     With context: the share of prompts that got a block, its tokens, how much of it the session had
-    been given before, and how many new texts the guard kept or dropped (it drops those that only
-    repeat memory).
+    been given before, and how many new texts the guard kept or dropped (those that repeat memory).
 
-    With runs: what digests and dreams read and wrote.
-
-    With trends: how memory, or the Markdown of any repository (-C DIR), changes over time.
+    With runs: what digests and dreams read and wrote. With trends: how memory, or the Markdown of
+    any repository (-C DIR), changes over time.
     """
     if subject == _TRENDS:
         return ask(call, _TRENDS, "subject")

@@ -99,7 +99,6 @@ def edit_section(
     """Change one section of a file, and nothing else in it.
 
     Give one of --body, --append, --prepend, --replace with --with, --rename, --delete and --editor.
-    mdmem edit is the same command.
     """
     if section is None and not preamble:
         raise missing("argument 'SECTION', or --preamble", "edit-section")

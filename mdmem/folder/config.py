@@ -324,8 +324,9 @@ def settings_files(workspace: Path, environment: Mapping[str, str]) -> tuple[Pat
 
 def _check_value(name: str, value: Any, file_name: str) -> Any:
     def wrong(expected: str) -> WorkspaceProblem:
-        message = f"{file_name}: {name} must be {expected}, not {_quoted(value)}"
-        return WorkspaceProblem("bad-settings", message)
+        return WorkspaceProblem(
+            "bad-settings", f"{file_name}: {name} must be {expected}, not {_quoted(value)}"
+        )
 
     for text in value if isinstance(value, list) else (value,):
         if isinstance(text, str) and len(text) > _MAX_CHARACTERS:
@@ -362,19 +363,8 @@ def _check_value(name: str, value: Any, file_name: str) -> Any:
             isinstance(item, str) and item.strip() and item.isprintable() for item in value
         ):
             raise wrong("a list of texts")
-        if name == "paths" and (
-            outside := [
-                item for item in value if item.startswith(("/", "~")) or ".." in item.split("/")
-            ]
-        ):
-            message = (
-                f"{file_name}: paths names {_quoted(outside[0])}, which is not in the workspace"
-            )
-            raise WorkspaceProblem(
-                "bad-settings",
-                message,
-                "Globs are from the workspace: *.md, **/*.md, notes/**/*.md.",
-            )
+        if name == "paths":
+            _require_inside(value, file_name)
         return tuple(value)
     if name in _COUNTS:
         if isinstance(value, bool) or not isinstance(value, int) or not 0 < value < _MAX_NUMBER:
@@ -383,6 +373,16 @@ def _check_value(name: str, value: Any, file_name: str) -> Any:
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < _MAX_NUMBER:
         raise wrong(f"a number above 0 and below {_MAX_NUMBER:,}")
     return float(value)
+
+
+def _require_inside(globs: Sequence[str], file_name: str) -> None:
+    outside = [each for each in globs if each.startswith(("/", "~")) or ".." in each.split("/")]
+    if outside:
+        raise WorkspaceProblem(
+            "bad-settings",
+            f"{file_name}: paths names {_quoted(outside[0])}, which is not in the workspace",
+            "Globs are from the workspace: *.md, **/*.md, notes/**/*.md.",
+        )
 
 
 def _is_pair_or_empty(value: Any) -> bool:
