@@ -114,7 +114,9 @@ def test_a_terminal_shows_the_progress_of_a_transfer(
     if quiet:
         assert done.err == ""
     else:
-        assert re.search(r"\rXmdmem sync: (\d+) of \1, \d+ s", done.err.replace("\x1b[K", "X"))
+        assert re.search(
+            r"\rXmdmem sync: \[#+\] (\d+) of \1, \d+ s", done.err.replace("\x1b[K", "X")
+        )
         assert done.err.endswith("\r\x1b[K")
 
 

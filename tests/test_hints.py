@@ -65,7 +65,7 @@ _FILES = {
     "save": (),
 }
 """The files that a verb writes to if no option names another."""
-_MAKING = ("init", "restore", "config", "schedule")
+_MAKING = ("setup", "init", "restore", "config", "schedule")
 """Verbs that make files which are not there, or change settings."""
 _ENDS = late.pattern(r"(?i)replace|remove|forget|undo|accept|no longer|delete|supersede|settle")
 """The words by which a hint says that something will be gone."""

@@ -25,6 +25,7 @@ from program_source import PACKAGE, modules, nodes
 
 from mdmem import secrets
 from mdmem.folder import layout
+from mdmem.health import wiring
 from mdmem.startup import late
 from mdmem.text import scan
 
@@ -96,6 +97,17 @@ _MADE: dict[tuple[str, str], list[_Text]] = {
     ("purge/target.py", "_pattern"): [],
     ("editors/section.py", "find_words"): [f"(?=({_WORDS}))"],
     ("editors/whole_file.py", "_starts"): [f"(?={_WORDS})"],
+    ("editors/settings_text.py", "without"): [
+        r",\s*mdmem",
+        r"(?<!\s)\s*mdmem\s*,|,?(?<!\s)\s*mdmem",
+    ],
+    ("editors/settings_text.py", "yaml_entry"): [
+        r"(?m)^(?:extensions\b|[\"'{]|---|\.\.\.).*\n?",
+        r"extensions:\s*(#.*\n?)?",
+    ],
+    ("health/wiring.py", "_versions"): [
+        host.mark for host in wiring.hosts({"HOME": "/home/ada"}).values() if host.mark
+    ],
     ("folder/config.py", "_place"): [r"""\s*(?:\[+\s*)?["']?name["']?\s*[]=.]"""],
     ("folder/layout.py", "_pattern_of_days"): ["(?P<year>[0-9]{4})-a"],
     ("folder/layout.py", "_pattern_of_globs"): [*_GLOBS],

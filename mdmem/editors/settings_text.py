@@ -49,7 +49,8 @@ def without(text: str, entries: Iterable[str]) -> tuple[str, tuple[str, ...]]:
         elif entry.rstrip().endswith(",") or not re.search(rf",\s*{escaped}", text):
             text = text.replace(entry, "")
         before = ",?" if is_member else ""
-        text = re.sub(rf"\s*{escaped}\s*,|{before}\s*{escaped}", "", text)
+        at_run = r"(?<!\s)\s*"  # tried once for a run of blanks, not at each of them
+        text = re.sub(rf"{at_run}{escaped}\s*,|{before}{at_run}{escaped}", "", text)
     return text, tuple(changed)
 
 
@@ -138,7 +139,7 @@ def yaml_entry(text: str, wanted: Mapping[str, Any]) -> list[Insertion]:
     if not heads:
         start = "" if not text or text.endswith("\n") else end
         return [(len(text), f"{start}{name}:{end}  {item}{end}")]
-    after = re.compile(r"(?:\s*#.*\n|[ \t]*\r?\n)*( +)\w").match(text, heads[0].end())
-    if len(heads) > 1 or after is None or not re.fullmatch(rf"{name}:\s*(#.*)?\s*", heads[0][0]):
+    after = re.compile(r"(?:[ \t]*(?:#.*)?\r?\n)*( +)\w").match(text, heads[0].end())
+    if len(heads) > 1 or after is None or not re.fullmatch(rf"{name}:\s*(#.*\n?)?", heads[0][0]):
         raise ValueError(f"{name} is not a plain block")
     return [(heads[0].end(), f"{after[1]}{item}{end}")]

@@ -52,7 +52,8 @@ def add_to_table(
         return None
     wanted[kind] = {**wanted.get(kind, {})}
     wanted[kind][str(folder)] = {**values, **wanted[kind].get(str(folder), {})}
-    return _replace(path, before, f"{text[:at]}{lines}{text[at:]}", wanted, lines)
+    after = f"{text[:at]}{lines}{text[at:]}"
+    return _replace(path, before, after, wanted, f"Add to it:\n{lines}")
 
 
 def lines_to_add(
@@ -87,7 +88,7 @@ def add_to_list(name: str, item: str, environment: Mapping[str, str]) -> Path:
         else f"{name} = [{quoted}]\n{text}"
     )
     wanted[name] = [item, *wanted.get(name, [])]
-    return _replace(path, before, after, wanted, f"{name} = [{quoted}]").path
+    return _replace(path, before, after, wanted, f"Add {quoted} to it.").path
 
 
 def take_out(lines: str, environment: Mapping[str, str]) -> bool:
@@ -112,7 +113,7 @@ def _read(environment: Mapping[str, str]) -> tuple[Path, bytes | None, str]:
 
 
 def _replace(
-    path: Path, before: bytes | None, after: str, wanted: Mapping[str, object], lines: str
+    path: Path, before: bytes | None, after: str, wanted: Mapping[str, object], hint: str
 ) -> AddedLines:
     parsed: object = None
     with suppress(tomllib.TOMLDecodeError):
@@ -121,7 +122,7 @@ def _replace(
         raise WorkspaceProblem(
             "bad-settings",
             f"{path.name} has a form to which nothing can be added",
-            f"Add to it:\n{lines}",
+            hint,
         )
     files.make_folders(path.parent)
     if not files.replace(path, after.encode(), before, files.temporary_name()):

@@ -251,7 +251,7 @@ TOOLS: Mapping[str, ToolDefinition] = {
 
 STATUS: Mapping[str, Any] = {
     "name": "memory_status",
-    "description": "No memory here; the user can type: mdmem init",
+    "description": "No memory here; the user can type: mdmem setup",
     "inputSchema": {"type": "object", "properties": {}},
     "annotations": {"readOnlyHint": True},
 }

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from datetime import datetime
+from itertools import takewhile
 from typing import Any
 
 from mdmem.model import FilePath
@@ -32,7 +33,6 @@ from mdmem.text.facts import TASK_BOX, entries
 
 _CATEGORY = late.pattern(r"\[[^\[\]()]{2,}\] ")
 _RELATION = late.pattern(r"""(\S+|"[^"]+"|'[^']+') \[\[([^\[\]]+)\]\]( \(.*\))?""")
-_TAGS_INSIDE = late.pattern(r"(.*?\S)((?: #[\w/-]+)+)( \([^()]*\))$")
 _TAG = late.pattern(r"[^\W\d_][\w/-]*")
 _NO_FACT = late.pattern(r"```|~~~|\||\[[^\]]*\]\([^)]+\.md\)|\*\*[^*]+\*\*$")
 """Code, a table, a line of an index of other notes, or a caption."""
@@ -198,11 +198,21 @@ def _observations(document: Document, front: _Record, file: str, time: Any) -> T
             words = relation[1].strip("\"'").replace("_", " ")
             text = f"{title} {words} {relation[2]}{relation[3] or ''}"
         elif (entry.kind or entry.tags or _CATEGORY.match(text)) and not TASK_BOX.match(text):
-            text = _TAGS_INSIDE.sub(r"\1\3\2", f"{title[:1].upper()}{title[1:]}: {text}")
+            text = _with_tags_last(f"{title[:1].upper()}{title[1:]}: {text}")
         else:
             continue
         place = f"basic-memory/{file}#{entry.start_line}"
         yield _fact(place, text, time, kind=entry.kind, tags=entry.tags)
+
+
+def _with_tags_last(text: str) -> str:
+    """A text in which a context in parentheses does not stand behind the tags."""
+    head, opening, context = text.rpartition(" (")
+    if not opening or not context.endswith(")"):
+        return text
+    words = head.split(" ")
+    tags = list(takewhile(lambda word: word.startswith("#"), reversed(words)))[::-1]
+    return " ".join([*words[: len(words) - len(tags)], f"({context}", *tags])
 
 
 def _memories(document: Document, front: _Record, file: str, time: Any) -> Told:
