@@ -193,6 +193,11 @@ _MORE = [
     ),
     Situation(("log", "x"), settings_file("timezone = 'Mars'\n")),
     Situation(("setup",)),
+    Situation(("init", "claude"), fails=True),
+    Situation(("log", LOG), fails=True),
+    Situation(("edit-section", "Work", "--body", "-"), fails=True),
+    Situation(("login",), fails=True),
+    Situation(("add", "MEMORY.md"), fails=True),
     Situation(("setup", "--yes"), environment("CLAUDECODE", "1")),
     # reads
     Situation(("status",)),

@@ -4,7 +4,7 @@ import re
 
 import pytest
 from command_table import WRITES
-from commandline import WRITE, Shell, mdmem, on_terminal
+from commandline import LOG, WRITE, Shell, mdmem, on_terminal
 from workspaces import STATE
 
 from mdmem import events
@@ -267,3 +267,20 @@ def test_contradictions_are_listed_on_a_terminal(shell: Shell):
 def test_without_a_terminal_nobody_has_said_it(shell: Shell):
     assert shell.run("remember", "owns a boat").status == 0
     assert "Mdmem-Source: inferred\n" in shell.git("log", "-1", "--format=%B")
+
+
+@pytest.mark.parametrize(
+    ("words", "stdin", "hint"),
+    [
+        (("log", LOG), b"", f"mdmem history {LOG}"),
+        (("edit-section", "Work", "--body", "-"), b"\n", "--delete"),
+        (("init", "claude"), b"", "mdmem init --for claude"),
+    ],
+)
+def test_a_slip_writes_nothing(
+    shell: Shell, words: tuple[str, ...], stdin: bytes, hint: str
+) -> None:
+    before = shell.snapshot()
+    done = shell.run(*words, stdin=stdin)
+    assert (done.status, shell.snapshot()) == (2, before)
+    assert hint in done.err

@@ -196,6 +196,8 @@ def missing(what: str, name: str) -> UsageProblem:
     manual = f"mdmem {name} --help"
     is_reading = entry.heading in READING
     hint = f"Example: {entry.example} (see {manual})" if is_reading else f"See {manual}"
+    if entry.heading == "Write":
+        hint += "; what is there: mdmem facts; what was done: mdmem history"
     return UsageProblem(f"missing {what}", hint)
 
 

@@ -12,6 +12,8 @@ from mdmem.cli.commands import COMMANDS, GROUPS, PLUMBING, READING
 from mdmem.cli.fast_parser import ADDED, ParameterRow, is_text, split, value_count
 from mdmem.cli.parameter_table import TABLE
 from mdmem.cli.terminal import command_line
+from mdmem.folder.layout import is_markdown
+from mdmem.health import wiring
 from mdmem.model.errors import LISTED, near_names, shell_word
 from mdmem.model.rules import KINDS
 from mdmem.startup import late
@@ -59,7 +61,7 @@ _SYNONYMS: Mapping[str, str] = {
     " inbox queue triage decide approvals resolve branch cherry-pick",
     "review --accept …": "approve allow confirm apply ok yes agree",
     "review --reject …": "deny decline refuse dismiss disapprove veto no",
-    "page": "web ui gui browser browse webui dashboard http serve website",
+    "page": "graph web ui gui browser browse webui dashboard http serve website",
     "page --help": "export archive",
     "history": "versions version-history revisions past evolution changelog git-log reflog trail"
     " why bisect log-history",
@@ -74,7 +76,7 @@ _SYNONYMS: Mapping[str, str] = {
     "doctor --fix": "fix repair heal mend",
     "status": "info state where summary overview whoami pwd stash workspace",
     "stats": "metrics usage statistics analytics count numbers figures report",
-    "stats trends": "trend growth graph chart size",
+    "stats trends": "trend growth chart size",
     "schedule": "timer cron crontab systemd daemon service unschedule automate launchd",
     "run": "now job jobs execute exec cycle",
     "redact": "sanitize sanitise mask scrub anonymize anonymise censor",
@@ -86,12 +88,11 @@ _SYNONYMS: Mapping[str, str] = {
     "help install": "upgrade self-update uninstall",
     "--version": "version",
     "--install-completion": "completion completions autocomplete",
-    "task start --help": "task-add task-create task-new task-begin task-open task-init",
+    "task start --help": "todo task-add task-create task-new task-begin task-open task-init",
     "task note --help": "task-update task-log task-append task-progress task-write task-comment",
-    "task done --help": "task-finish task-close task-complete task-end task-stop task-delete"
+    "task done --help": "done task-finish task-close task-complete task-end task-stop task-delete"
     " task-remove",
-    "task show": "task-show tasks todo todos task-get task-read task-list task-ls task-view"
-    " task-status",
+    "task show": "task-show tasks todos task-get task-read task-list task-ls task-view task-status",
     "hooks install": "hooks-add hooks-enable hooks-on hooks-setup hooks-init",
     "hooks uninstall": "hooks-remove hooks-rm hooks-disable hooks-delete hooks-off",
     "hooks status": "hooks-status hook hooks-list hooks-ls hooks-show hooks-get hooks-check",
@@ -141,7 +142,7 @@ _OPTIONS: Mapping[str, Sequence[str]] = {
         "--until",
     ),
     "--type --category --class --as": ("--kind",),
-    "--id --fact-id --ref --reference --target --commit --sha --rev --key": (
+    "--id --fact-id --ref --reference --target --commit --sha --rev": (
         "fact",
         "reference",
         "target",
@@ -187,13 +188,18 @@ ELSEWHERE = {
 _ACTIONS = frozenset({"--body", "--append", "--prepend", "--replace", "--rename", "--delete"})
 _DAY = late.pattern(r"\d{4}-\d\d|today$|yesterday$|last |this |\d+ (?:days|weeks) ago")
 _LONGEST = 300  # characters of a line to type
+_ID = late.pattern(r"[0-9a-f]{8}")
+_SHORT = late.pattern(r"-[A-Za-z]")
 _SENTENCE = 3  # words
+_WHOSE = _words("why who whose")  # asked of a fact
+_OWN = _words("i we my our")  # a statement begins so
 _SIMILAR, _NEARLY_THE_SAME = 0.75, 0.8
 _CALLS = (
     {kind: f"facts --kind {kind}" for kind in KINDS}
     | {name: command_line(name).removeprefix("mdmem ") for name in TABLE}
     | {name.replace(" ", "-"): f"{name} --help" for name in COMMANDS if name not in TABLE}
     | {group: f"{group} --help" for group in GROUPS}
+    | {name: f"init --for {name}" for name in wiring.hosts({})}
     | {word: call for call, words in _SYNONYMS.items() for word in words.split()}
 )
 
@@ -202,9 +208,15 @@ def meant_command(words: Sequence[str], group: str = "") -> str:
     """A hint at the call that `words` may be meant for; the first of them is no command."""
     word = "-".join(filter(None, (group, words[0].casefold().replace("_", "-"))))
     if word in _NO_ACCOUNT:
-        return "No account is needed: memory stays on this machine."
+        return "No account is needed: memory stays on this machine. To set it up: mdmem setup"
     call, rest = _meant(word, words[1:])
     command, *fixed = call.split()
+    if call == "init" and any(" " in each for each in rest):
+        call = command = "remember"
+    elif call == "digest" and _DAY.match(" ".join(rest)):
+        call = command = "changes"
+    if call in ("log", "remember") and rest and all(map(is_markdown, rest)):
+        return "Did you mean: mdmem save"
     if command not in TABLE or (fixed and fixed[0] not in _flags(command)):
         return f"Did you mean: mdmem {call}"
     if fixed[-1:] == ["…"]:
@@ -217,6 +229,8 @@ def meant_call(path: str, words: Sequence[str]) -> str:
     """A hint at the call that `words` may be meant for, which the command does not take."""
     command = path.partition(" ")[2]
     line = _fitted(command, words) if command in TABLE else ""
+    if not line and command in TABLE and COMMANDS[command].heading not in ("Write", "Decide"):
+        line = _fitted(command, [word for word in words if not _SHORT.fullmatch(word)])
     return f"Did you mean: {line}" if line else f"See {path} --help"
 
 
@@ -225,6 +239,12 @@ def _meant(word: str, rest: Sequence[str]) -> tuple[str, Sequence[str]]:
     if word in ("git", "mdmem") and rest:
         git = f"git-{rest[0]}"
         return _meant(git if git in _CALLS else rest[0].casefold(), rest[1:])
+    if _DAY.match(word) or _ID.fullmatch(word):
+        return "show", [word, *rest]
+    if word in _WHOSE and len(rest) == 1:
+        return "history", rest
+    if word in _OWN and len(rest) >= _SENTENCE - 1:
+        return "remember", [" ".join((word.capitalize(), *rest))]
     parts = word.split("-")
     nouns = [each.casefold() for each in (*parts, *rest) if each.casefold() not in _LISTING]
     if parts[0] in _LISTING and len(nouns) == 1 and _reads(_call(nouns[0])):
@@ -232,6 +252,8 @@ def _meant(word: str, rest: Sequence[str]) -> tuple[str, Sequence[str]]:
     near = near_names(word, _CALLS, 1, _NEARLY_THE_SAME)
     near = near or near_names(word, filter(_reads, COMMANDS), 1, _SIMILAR)
     is_question = " " in word.strip() or (word in _QUESTION and rest)
+    if is_question and len(rest) == 1 and _reads(_call(rest[0].casefold())):
+        return _call(rest[0].casefold()), ()
     for each in () if is_question else (word, *near, *parts):
         if (call := _call(each)) and (each not in parts[1:] or _reads(call)):
             return call, rest
@@ -322,6 +344,8 @@ def _placed(command: str, options: Sequence[str], texts: Sequence[str], drops: b
     arguments = [row for row in TABLE[command] if not row[1]]
     days = [flag for flag in ("--day", "--since") if flag in flags and _DAY.match(text)]
     spare = len(texts) - len(arguments)
+    if command == "tags" and texts:
+        return _typed("facts", (), ["--tag", *texts])
     if spare > 0 and not arguments:
         if not (days or drops) and heading in (*READING, "Write"):
             other = "search" if heading in READING else "remember"

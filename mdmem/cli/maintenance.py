@@ -16,7 +16,8 @@ from mdmem.cli.commands import Answer, open_memory, progress, read_argument
 from mdmem.cli.fast_parser import Call
 from mdmem.cli.terminal import count, in_flags, shown
 from mdmem.folder import installed, own_settings
-from mdmem.model.errors import UsageProblem, number_of
+from mdmem.health import wiring
+from mdmem.model.errors import UsageProblem, number_of, shell_word
 from mdmem.model.pipelines import Sync
 from mdmem.model.reads import FoundWorkspace, Initialise
 from mdmem.model.rules import parse_allowances
@@ -189,6 +190,10 @@ def init(
         return find(call, yes)
     if leave:
         return leave_adopted(folder or call.workspace)
+    if folder in wiring.hosts({}) and not Path(folder).exists():
+        name = shell_word(folder)
+        hint = f"To set it up: mdmem init --for {name}; for a folder: mdmem init ./{name}"
+        raise UsageProblem(f"{folder} is the name of an agent's host", hint)
     code = call.workspace or os.environ.get("MDMEM_WORKSPACE") or "."
     request = Initialise(
         folder=folder or (None if outside else call.workspace),

@@ -11,8 +11,9 @@ from mdmem.cli.commands import Answer, missing, open_memory, read_argument
 from mdmem.cli.fast_parser import Call
 from mdmem.cli.terminal import shown
 from mdmem.cli.write_options import write_answer, write_options
+from mdmem.folder.layout import is_markdown
 from mdmem.model import Source
-from mdmem.model.errors import UsageProblem
+from mdmem.model.errors import UsageProblem, shell_word
 from mdmem.model.reads import Show
 from mdmem.model.writes import (
     Action,
@@ -155,9 +156,10 @@ def _with_read_texts(change: EditSection) -> EditSection:
         return change
     if change.text == change.replacement == "-":
         raise UsageProblem("--replace and --with cannot both read standard input")
-    return replace(
-        change, text=read_argument(change.text), replacement=read_argument(change.replacement)
-    )
+    text, replacement = read_argument(change.text), read_argument(change.replacement)
+    if change.text == "-" and not text.strip():
+        raise UsageProblem("standard input is empty", "To remove the section: --delete")
+    return replace(change, text=text, replacement=replacement)
 
 
 def _in_editor(memory: Memory, section: Show, change: EditSection) -> EditSection:
@@ -196,6 +198,11 @@ def log(
     """Append an entry to a day's log."""
     if fact and kind not in (None, "fact"):
         raise UsageProblem("--fact and --kind exclude each other")
+    if is_markdown(text) and " " not in text:
+        raise UsageProblem(
+            f"{text} is the name of a file",
+            f"To see its changes: mdmem history {shell_word(text)}; to commit edits: mdmem save",
+        )
     change = Log(
         text=read_argument(text),
         kind="fact" if fact else kind,
