@@ -18,6 +18,8 @@ HOST_MARKS: Mapping[str, str] = {
     "CODEX_SANDBOX": "codex",
     "CURSOR_AGENT": "cursor",
     "OPENCODE": "opencode",
+    "COPILOT_CLI": "copilot-cli",
+    "QWEN_CODE": "qwen-code",
 }
 """Variables that agents' hosts set in the shells they run, each with the host's name."""
 
