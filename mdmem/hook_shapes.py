@@ -36,7 +36,6 @@ class HostShape:
     key: str | None = None
     beside: Mapping[str, Any] = field(default_factory=dict)
     answers: frozenset[str] = frozenset({"SessionStart", "UserPromptSubmit"})
-    keeps_start: bool = True  # in the history of a session that is resumed
 
 
 CLAUDE = HostShape(
@@ -60,9 +59,10 @@ _HOSTS = (
         marks=frozenset({"timestamp"}),
         lacks="transcript_path",
         key="additionalContext",
-        keeps_start=False,
     ),
 )
+_FORGETS = "timestamp"
+"""A field of all hosts that do not keep the start block in the history that they resume."""
 _NAME_FIELDS = ("hook_event_name", "hookEventName", "hookName", "agent_action_name", "event")
 _SESSION_FIELDS = ("session_id", "sessionId", "conversation_id", "taskId", "trajectory_id")
 _FOLDER_FIELDS = ("cwd", "workspace_roots.0", "workspaceRoots.0", "working_dir")
@@ -137,7 +137,7 @@ def parse_event(data: bytes, argument: str | None = None) -> HookEvent | None:
     host, session = _host(values, called), text(*_SESSION_FIELDS)
     name = _EVENTS.get("".join(filter(str.isalnum, called)).casefold(), "")
     source, prompt = text("source"), text(*_PROMPT_FIELDS)
-    if source == "new" or (source == "resume" and not host.keeps_start):
+    if source == "new" or (source == "resume" and _FORGETS in values):
         source = "startup"
     return HookEvent(
         name=name,

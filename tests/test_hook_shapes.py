@@ -180,10 +180,11 @@ class TestTraps:
         assert read_record(at.folder / STATE, "s1").cycle == 0
         assert ask(at, GEMINI | {"hook_event_name": "BeforeAgent", "prompt": QUESTION}) == ""
 
-    def test_copilot_does_not_keep_the_start_block(self, at: Shell):
-        values = COPILOT | {"hook_event_name": START, "session_id": "s1"}
+    @pytest.mark.parametrize("values", [COPILOT, GEMINI, QWEN])
+    def test_some_do_not_keep_the_start_block(self, at: Shell, values: dict[str, Any]):
+        values = values | {"hook_event_name": START, "session_id": "s1"}
         first = ask(at, values | {"source": "new"})
-        assert json.loads(first).keys() == {"additionalContext"}
+        assert "the heating was mended" in first
         assert ask(at, values | {"source": "resume"}) == first
 
     def test_goose_only_observes(self, at: Shell):
