@@ -154,3 +154,19 @@ def test_only_variables_of_ours_count_as_unset():
         "PS1": "${X}",
     }
     assert hosts.expanded(environment) == {"MDMEM_ACTOR": "ada", "PS1": "${X}"}
+
+
+@pytest.mark.parametrize(("named", "expected"), [(UNEXPANDED, "two"), (None, "one")])
+def test_a_server_that_is_started_elsewhere_serves_the_folder_of_the_hosts_shell(
+    world: World,
+    folders: Mapping[str, Path],
+    monkeypatch: pytest.MonkeyPatch,
+    named: str | None,
+    expected: str,
+):
+    """As by Copilot CLI, in the folder of the plugin: also where that lies in a workspace."""
+    monkeypatch.chdir(folders["one"])
+    environment = {**world.environment, "PWD": str(folders["two"])}
+    if named:
+        environment["MDMEM_WORKSPACE"] = named
+    assert by_server(environment, folders["one"]) == expected

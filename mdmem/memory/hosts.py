@@ -29,12 +29,18 @@ _PROJECT = "CLAUDE_PROJECT_DIR"
 
 
 def expanded(environment: Mapping[str, str]) -> Mapping[str, str]:
-    """An environment without mdmem's variables that the host did not fill in: they are unset."""
-    return {
+    """An environment without mdmem's variables that the host did not fill in: they are unset.
+
+    Such a host may have started this elsewhere, as Copilot CLI does, in the plugin's folder. The
+    project is where its shell was then, if it is inherited.
+    """
+    kept = {
         name: value
         for name, value in environment.items()
         if not (_UNEXPANDED in value and (name == _PROJECT or name.startswith("MDMEM_")))
     }
+    started = environment.get("PWD") if len(kept) < len(environment) else None
+    return {_PROJECT: started, **kept} if started else kept
 
 
 @dataclass(frozen=True, slots=True)
