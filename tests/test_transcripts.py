@@ -749,27 +749,35 @@ class TestCopilot:
         assert read_all([COPILOT_START, typed_in_copilot("x", **more)]).messages == ()
 
     def test_nobody_types_where_a_program_asks(self):
+        """Instructions are written where they differ from those of the process before."""
         instructions = "You are running in non-interactive mode and have no way to ask."
         records = [
             COPILOT_START,
             typed_in_copilot("one"),
+            copilot("system.message", {"content": "You are an interactive assistant."}),
             copilot("session.resume", {}),
             typed_in_copilot("two"),
             copilot("system.message", {"content": instructions}),
             typed_in_copilot("three"),
             copilot("session.resume", {}),
             typed_in_copilot("four"),
+            copilot("session.resume", {}),
+            typed_in_copilot("five"),
+            copilot("system.message", {"content": "You are an interactive assistant."}),
+            typed_in_copilot("six"),
+            copilot("session.resume", {}),
+            copilot("system.message", {"content": instructions}),
         ]
-        assert [message.typed for message in read_all(records).messages] == [
-            True,
-            False,
-            False,
-            True,
-        ]
+        typed = [message.text for message in read_all(records).messages if message.typed]
+        assert typed == ["one", "five", "six"]
 
     def test_nobody_types_in_a_session_that_another_began(self):
         detached = {"sessionId": "s5", "detachedFromSpawningParentSessionId": "s1"}
-        records = [copilot("session.start", detached), typed_in_copilot("one")]
+        records = [
+            copilot("session.start", detached),
+            typed_in_copilot("one"),
+            copilot("system.message", {"content": "You are an interactive assistant."}),
+        ]
         assert [message.typed for message in read_all(records).messages] == [False]
 
 

@@ -40,7 +40,7 @@ def _read(
     owners: Collection[str],
 ) -> Reading:
     """Events of sub-agents do not count. What is rewound is cut off the file."""
-    reading = Reading(header)
+    reading, process, detached = Reading(header), 0, False
     for line, record in parsed_lines(lines, reading):
         kind, data = text_of(record.get("type")) or "", object_of(record.get("data"))
         if not isinstance(record.get("data"), dict) or not kind:
@@ -52,9 +52,11 @@ def _read(
         if kind in (_STARTED, _RESUMED):
             project = object_of(data.get("context")).get("cwd")
             header.set_first(data.get("sessionId"), project, data.get("startTime"))
-            header.unattended = bool(data.get("detachedFromSpawningParentSessionId"))
-        elif kind == _SYSTEM:
-            _read_instructions(data, reading)
+            detached = detached or bool(data.get("detachedFromSpawningParentSessionId"))
+            header.unattended = header.unattended or detached
+            process = len(reading.messages)
+        elif kind == _SYSTEM and not detached:
+            _read_instructions(data, reading, process)
         elif kind == _COMPACTED:
             header.compacted_line = line.number
         elif kind in _SPEAKERS and (message := _message(line, record, data, header)):
@@ -62,12 +64,17 @@ def _read(
     return reading
 
 
-def _read_instructions(data: dict[str, Any], reading: Reading) -> None:
-    """They follow the first prompt of a process."""
-    if _NOBODY_THERE in (text_of(data.get("content")) or ""):
-        reading.header.unattended = True
-        if reading.messages:
-            reading.messages[-1] = replace(reading.messages[-1], typed=False)
+def _read_instructions(data: dict[str, Any], reading: Reading, process: int) -> None:
+    """They follow the first prompt of a process, only where they differ from the last ones.
+
+    `process`: the number of messages before it.
+    """
+    unattended = _NOBODY_THERE in (text_of(data.get("content")) or "")
+    reading.header.unattended = unattended
+    if len(reading.messages) > process:
+        last = reading.messages[-1]
+        typed = last.speaker is Speaker.USER and not unattended
+        reading.messages[-1] = replace(last, typed=typed, unattended=unattended)
 
 
 def _message(
