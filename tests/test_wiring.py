@@ -380,7 +380,7 @@ def test_a_bundle_of_this_version_is_not_installed_again(
     put(manifest, json.dumps({"version": "0.0.1"}))
     wire("qwen", environment)
     said = calls.read_text().splitlines()
-    assert [line.split()[1] for line in said] == ["uninstall", "remove", "install", "add"]
+    assert [line.split()[1] for line in said] == ["uninstall", "remove", "install"]
 
 
 def test_a_host_with_a_command_alone_says_what_to_run(environment: Mapping[str, str]):
