@@ -48,10 +48,10 @@ test-all: lint
 	@pythons=$$(.ci/pythons) && echo "$$pythons" && for python in $$pythons; do $(MAKE) suite PYTHON="$$python" || failed=1; done; \
 	test -n "$$pythons" && test -z "$$failed"
 
-# Real clients with plugin, hooks and server, against scripted APIs on this machine; `WEEKLY=1` adds the large ones.
+# Real clients with plugin, hooks and server, against scripted APIs on this machine; `WEEKLY=1` adds the large ones, and tries what npm has today.
 # `CLIENT_VERSIONS=oldest` or `latest` tries other versions than those in tests/clients/installs.py.
 test-clients: $(STAMP)
-	nice $(VENV)/bin/python -m pytest tests/clients -m "clients$(if $(WEEKLY),, and not weekly)"
+	$(if $(WEEKLY),CLIENT_VERSIONS=$(or $(CLIENT_VERSIONS),latest)) nice $(VENV)/bin/python -m pytest tests/clients -m "clients$(if $(WEEKLY),, and not weekly)"
 
 # The pages in a real Chromium, which CHROMIUM names (/usr/bin/chromium). Only this target installs playwright; npm brings axe-core, once.
 # Without one of these, the tests are skipped and say what is missing.

@@ -5,6 +5,7 @@ cache for each, by npm.
 import platform
 import sys
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -33,14 +34,17 @@ class Client:
         return {"newest": self.newest, "oldest": self.oldest, "latest": "latest"}[wanted]
 
 
-CLAUDE_CODE = Client("@anthropic-ai/claude-code", "claude", newest="2.1.330", oldest="2.1.197")
-CODEX = Client("@openai/codex", "codex", newest="0.169.0", oldest="0.169.0")
+CLAUDE_CODE = Client("@anthropic-ai/claude-code", "claude", newest="2.1.332", oldest="2.1.197")
+CODEX = Client("@openai/codex", "codex", newest="0.171.0", oldest="0.169.0")
 GEMINI = Client("@google/gemini-cli", "gemini", newest="0.61.0", oldest="0.61.0")
+COPILOT = Client("@github/copilot", "copilot", newest="1.0.102", oldest="1.0.102", node="24.21.0")
+QWEN = Client("@qwen-code/qwen-code", "qwen", newest="0.24.4", oldest="0.24.4", node="24.21.0")
 PI = Client("@mariozechner/pi-coding-agent", "pi", newest="0.73.1", oldest="0.73.1")
 OPENCODE = Client("opencode-ai", "opencode", newest="1.18.33", oldest="1.18.33")
 OPENCLAW = Client("openclaw", "openclaw", newest="2026.9.6", oldest="2026.9.6", node="24.21.0")
 
 
+@cache
 def install(client: Client) -> Path:
     """The folder of a client's programs; the test is skipped where npm cannot bring it."""
     folder = CACHE / f"{client.package.replace('/', '+')}@{client.version}"

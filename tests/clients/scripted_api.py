@@ -1,4 +1,4 @@
-"""The APIs of two vendors on 127.0.0.1: they answer from a script, and keep what they were sent.
+"""The APIs of three vendors on 127.0.0.1: they answer from a script, and keep what they were sent.
 Small; no client needs more.
 """
 
@@ -6,6 +6,7 @@ import json
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
+from html import unescape
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Any, Self
@@ -94,7 +95,8 @@ class ScriptedApi(ABC):
             )
         if body.get("stream"):
             lines = (
-                f"event: {event['type']}\ndata: {json.dumps(event)}\n\n"
+                (f"event: {event['type']}\n" if "type" in event else "")
+                + f"data: {json.dumps(event)}\n\n"
                 for event in self.events(step, number)
             )
             return "text/event-stream", "".join(lines).encode()
@@ -243,6 +245,49 @@ def _tool_search(step: Json, number: int) -> Json:
     }
 
 
+class ChatApi(ScriptedApi):
+    """OpenAI's Chat Completions API, with the steps of the Messages API."""
+
+    path = "/chat/completions"
+
+    def message(self, step: Json, number: int) -> Json:
+        used = step.get("used", 100)
+        return {
+            "id": f"chat_{number}",
+            "object": "chat.completion",
+            "created": 0,
+            "model": "scripted",
+            "choices": [
+                {
+                    "index": 0,
+                    "message": {"role": "assistant", **_chat_content(step, number)},
+                    "finish_reason": "stop" if "text" in step else "tool_calls",
+                }
+            ],
+            "usage": {
+                "prompt_tokens": used,
+                "completion_tokens": 20,
+                "total_tokens": used + 20,
+            },
+        }
+
+    def events(self, step: Json, number: int) -> Iterator[Json]:
+        message = self.message(step, number)
+        (choice,) = message["choices"]
+        chunk = {**message, "object": "chat.completion.chunk", "usage": None}
+        for delta, reason in ((choice["message"], None), ({}, choice["finish_reason"])):
+            yield {**chunk, "choices": [{"index": 0, "delta": delta, "finish_reason": reason}]}
+        yield {**chunk, "choices": [], "usage": message["usage"]}
+
+
+def _chat_content(step: Json, number: int) -> Json:
+    if "text" in step:
+        return {"content": step["text"]}
+    function = {"name": step["tool"], "arguments": json.dumps(step["input"])}
+    call = {"index": 0, "id": f"call_{number}", "type": "function", "function": function}
+    return {"content": None, "tool_calls": [call]}
+
+
 class GenerateApi(ScriptedApi):
     """Google's Gemini API, with the same steps. Only what is streamed belongs to the
     conversation.
@@ -296,7 +341,7 @@ def _texts(value: Any) -> Iterator[str]:
     if isinstance(value, str):
         yield value
     elif isinstance(value, Mapping):
-        for name in ("text", "content", "output", "parts"):
+        for name in ("text", "content", "output", "parts", "functionResponse", "response"):
             yield from _texts(value.get(name))
     elif isinstance(value, list):
         for each in value:
@@ -304,8 +349,10 @@ def _texts(value: Any) -> Iterator[str]:
 
 
 def blocks(body: Json) -> list[str]:
-    """The blocks of memory in a request, in order; one that stands there twice is there twice."""
-    parts = "\n".join(texts(body)).split(BLOCK_OPENING)[1:]
+    """The blocks of memory in a request, in order; one that stands there twice is there twice.
+    Some clients escape them.
+    """
+    parts = unescape("\n".join(texts(body))).split(BLOCK_OPENING)[1:]
     return [part.partition(BLOCK_CLOSING)[0].strip() for part in parts]
 
 
@@ -322,6 +369,8 @@ def tool_names(body: Json) -> list[str]:
     """The names of the tools of a request; those of a namespace follow it, behind a dot."""
     names: list[str] = []
     for tool in tools(body):
-        name = tool.get("name") or tool["type"]
-        names += [f"{name}.{each['name']}" for each in tool["tools"]] if "tools" in tool else [name]
+        named = tool.get("function") or tool
+        name = named.get("name") or named.get("type")
+        inner = tool.get("tools") or tool.get("functionDeclarations") or []
+        names += [".".join(filter(None, (name, each["name"]))) for each in inner] or [name]
     return names

@@ -42,7 +42,8 @@ class Trial:
         kept = {
             name: text for name, text in self.world.environment.items() if name != "MDMEM_ADOPT"
         }
-        return {**kept, "PATH": path, "MDMEM_NOW": NOW, **self.variables}
+        own_folder = {"PATH": path, "PWD": str(self.folder)}  # as a shell says it
+        return {**kept, **own_folder, "MDMEM_NOW": NOW, **self.variables}
 
     def run(self, *command: str) -> str:
         """Run a command; what it printed. A failure fails the test, and says why."""
