@@ -18,7 +18,9 @@ export const Mdmem = async ({ client, directory }) => {
     })
   const block = async (...event) => {
     try {
-      return JSON.parse(await ask(...event)).hookSpecificOutput?.additionalContext
+      const { hookSpecificOutput, systemMessage: message } = JSON.parse(await ask(...event))
+      if (message) client.tui.showToast({ body: { message, variant: "info", duration: 10_000 } }).catch(() => {})
+      return hookSpecificOutput?.additionalContext
     } catch {} // no answer: there is nothing to say
   }
   const messages = async (id) => (await client.session.messages({ path: { id } })).data ?? []

@@ -1,21 +1,25 @@
 """How each client is run here: against a scripted API, in an empty home, one process a turn."""
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from installs import CLAUDE_CODE, CODEX, COPILOT, GEMINI, OPENCODE, QWEN, Client
 from scripted_api import ChatApi, GenerateApi, Json, MessagesApi, ResponsesApi, ScriptedApi
+from terminals import type_lines
 from trials import Trial
 
 PROMPT = "PROMPT"
+_ENTERS = 3
+_CONTROLS = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]|\x1b\][^\x07]*\x07")
 
 
 @dataclass(frozen=True)
 class Driver:
     """A client's command line, what is in its home and its environment, and its names in mdmem.
 
-    ADDRESS in a text is that of the API. `begin` and `go_on` are the words that begin a session
+    ADDRESS in a text is that of the API, FOLDER that of the trial. `begin` and `go_on` are the words that begin a session
     and go on with the last one.
     """
 
@@ -37,23 +41,34 @@ class Driver:
     """Its name in the setting `sessions`."""
     files: Mapping[str, str] = field(default_factory=dict)
     variables: Mapping[str, str] = field(default_factory=dict)
-    shows_notices: bool = False
-    """Where no person is there, too."""
+    opened: Sequence[str] = ()
+    """The words that open it at a terminal, with a prompt; none where it shows no notice there."""
     loses_prompts: bool = False
     """What it resumes is without the prompt that the start block stood before, and its block."""
 
     def set_up(self, trial: Trial, api: ScriptedApi) -> None:
-        """Point the client to an API; what is in its home already stays, but for the address."""
+        """Point the client to an API, and write its settings."""
+
+        def filled(text: str) -> str:
+            return text.replace("ADDRESS", api.address).replace("FOLDER", str(trial.folder))
+
         for name, text in self.variables.items():
-            trial.variables[name] = text.replace("ADDRESS", api.address)
+            trial.variables[name] = filled(text)
         for name, text in self.files.items():
             path = trial.world.home / name
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text.replace("ADDRESS", api.address))
+            path.write_text(filled(text))
 
     def say(self, trial: Trial, prompt: str, goes_on: bool = False) -> str:
         words = self.go_on if goes_on else self.begin
         return trial.run(*(prompt if word == PROMPT else word for word in words))
+
+    def open(self, trial: Trial, prompt: str) -> str:
+        """Open it at a terminal, and press Enter at whatever it asks; what stood on the screen."""
+        words = [prompt if word == PROMPT else word for word in self.opened]
+        environment = {**trial.environment, "TERM": "xterm-256color"}
+        screen = type_lines(words, trial.folder, environment, [""] * _ENTERS, lambda: _ENTERS)
+        return _CONTROLS.sub(" ", screen)
 
     def use(self, name: str, **arguments: str) -> Json:
         """A step: the model uses a tool of mdmem."""
@@ -90,6 +105,13 @@ _OPENCODE = {
     "autoupdate": False,
 }
 _OFF = ("AUTOUPDATE", "MODELS_FETCH", "LSP_DOWNLOAD", "DEFAULT_PLUGINS", "SHARE")
+_KEY = "sk-ant-none-0123456789abcdefghij"
+_CLAUDE = {
+    "hasCompletedOnboarding": True,
+    "theme": "dark",
+    "customApiKeyResponses": {"approved": [_KEY[-20:]], "rejected": []},
+    "projects": {"FOLDER": {"hasTrustDialogAccepted": True, "hasCompletedProjectOnboarding": True}},
+}
 _CLAUDE_TOOLS = "Bash,mcp__plugin_mdmem_mdmem"
 _CODEX = """\
 model = "gpt-5"
@@ -119,12 +141,14 @@ DRIVERS = (
         actor="claude-code",
         tools="mcp__plugin_mdmem_mdmem__",
         sessions="claude",
+        files={".claude.json": json.dumps(_CLAUDE)},
         variables={
-            "ANTHROPIC_API_KEY": "sk-ant-none",
+            "ANTHROPIC_API_KEY": _KEY,
             "ANTHROPIC_BASE_URL": "ADDRESS",
             "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
             "DISABLE_AUTOUPDATER": "1",
         },
+        opened=("claude", PROMPT),
     ),
     Driver(
         client=CODEX,
@@ -138,6 +162,7 @@ DRIVERS = (
         sessions="codex",
         files={".codex/config.toml": _CODEX},
         variables={"SCRIPTED_KEY": "none"},
+        opened=("codex", *_CODEX_OPTIONS[1:], PROMPT),
     ),
     Driver(
         client=COPILOT,
@@ -195,7 +220,7 @@ DRIVERS = (
             "NO_BROWSER": "1",
             "GOOGLE_GEMINI_BASE_URL": "ADDRESS",
         },
-        shows_notices=True,
+        opened=(*_GEMINI, "-i", PROMPT),
         loses_prompts=True,
     ),
     Driver(
@@ -209,5 +234,6 @@ DRIVERS = (
         tools="mdmem_",
         files={".config/opencode/opencode.json": json.dumps(_OPENCODE)},
         variables={f"OPENCODE_DISABLE_{name}": "1" for name in _OFF},
+        opened=("opencode", "--prompt", PROMPT),
     ),
 )

@@ -327,7 +327,7 @@ class TestSilence:
     def test_no_workspace(self, trial: Trial, tmp_path: Path):
         trial.folder = tmp_path / "elsewhere"
         trial.folder.mkdir()
-        session = talk(trial, [call("memory_search", query="boiler"), say("none")], "hello")
+        session = talk(trial, [call("memory_status"), say("none")], "hello")
         assert blocks(session.requests[1]) == []
         assert '"error": "no-workspace"' in results(session.requests[1])[0]
 
