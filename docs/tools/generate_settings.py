@@ -63,8 +63,8 @@ the project's `.git` folder (`git rev-parse --git-common-dir`), or the project's
 | `MDMEM_SERVER_IDLE` | the seconds after which an idle server ends |
 
 An actor is named by `--actor`, `MDMEM_ACTOR` or the setting. In a shell that an agent's host runs (Claude Code, Codex, Gemini CLI, Cursor,
-opencode, Copilot CLI, Qwen Code) it is otherwise `agent/HOST`, and no person can be named there. Case, surrounding spaces and invisible characters do not make names
-different.
+opencode, Copilot CLI, Qwen Code) it is otherwise `agent/HOST`, and no person can be named there. Case, surrounding spaces and invisible characters
+do not make names different.
 """
 SUBJECTS: dict[str, dict[str, tuple[str, ...]]] = {
     "Files and days": {
