@@ -5,6 +5,7 @@ The user's settings name the memory of a project.
 
 from __future__ import annotations
 
+import math
 import os
 import shutil
 from collections.abc import Mapping
@@ -140,12 +141,14 @@ def serves_project(workspace: Path, environment: Mapping[str, str]) -> bool:
     if workspace in map(Path.resolve, named):
         return True
     try:
-        return _is_code(discover(workspace))
+        repository = discover(workspace)
     except RepositoryProblem:
         return False
+    return _is_code(repository, most_notes=0)
 
 
-def _is_code(repository: Repository) -> bool:
+def _is_code(repository: Repository, most_notes: float = math.inf) -> bool:
+    """True if there is more code than notes, of which so many count at most."""
     root = repository.root
     if any((each / layout.VAULT_FOLDER).is_dir() for each in (root, repository.folder)):
         return False
@@ -153,7 +156,7 @@ def _is_code(repository: Repository) -> bool:
         return True
     paths = list(map(PurePosixPath, parse_paths(repository.at_root().git("ls-files", "-z"))))
     source = sum(f" {path.suffix[1:].lower()} " in _SOURCE_ENDINGS for path in paths)
-    return source > sum(layout.is_markdown(path.name) for path in paths)
+    return source > min(most_notes, sum(layout.is_markdown(path.name) for path in paths))
 
 
 def _for_project(

@@ -112,24 +112,25 @@ def _with_author(change: Suggestion) -> Suggestion:
 def _one_for_each(
     suggestions: Sequence[Suggestion], is_counted: Callable[[CuratedFact], bool]
 ) -> list[Suggestion]:
-    """Keep the best founded, then last, of several unsure changes of a counted fact."""
+    """Keep the best founded, then last, of several unsure changes of a counted fact.
+
+    The others are proposed beside it.
+    """
     best: dict[int, Suggestion] = {}
     for suggestion in suggestions:
         if suggestion.old is not None and not suggestion.is_sure and is_counted(suggestion.old):
             other = best.get(id(suggestion.old))
             if other is None or suggestion.source.strength >= other.source.strength:
                 best[id(suggestion.old)] = suggestion
-    return [
-        (
-            leave(each.candidate, "another entry asks for a change of the same fact")
-            if each.candidate is not None
-            and each.old is not None
-            and not each.is_sure
-            and best.get(id(each.old), each) is not each
-            else each
-        )
-        for each in suggestions
-    ]
+    return [_after_best(each, best.get(id(each.old), each)) for each in suggestions]
+
+
+def _after_best(change: Suggestion, best: Suggestion) -> Suggestion:
+    if best is change or change.is_sure or change.candidate is None or change.old is None:
+        return change
+    if change.statement == best.statement:
+        return leave(change.candidate, SAID_BESIDES)
+    return _beside_old(change, change.candidate, change.old)
 
 
 _LARGEST_LOSS = 10
@@ -610,9 +611,10 @@ class _Judge:
                 continue
             if candidate.attribute is not None and fact.kind == DECISION:
                 continue  # what somebody is or has is no decision
+            if are_parallel(fact.value, candidate.text):
+                continue
             share = max((correction_likeness(fact.text, words) for words in said), default=0.0)
-            related = likeness(candidate.text, fact.value)
-            if related >= _RELATED and not are_parallel(fact.value, candidate.text):
+            if (related := likeness(candidate.text, fact.value)) >= _RELATED:
                 share = max(share, related)
             if share:
                 alike[fact.fact] = share, fact

@@ -121,6 +121,11 @@ class _NightWork:
     def run(self) -> str:
         return self._night.run
 
+    @property
+    def _is_whole(self) -> bool:
+        """True if nothing open is left behind: no change is held up, and no days are named."""
+        return self._held is None and not self._days
+
     def result(self) -> DreamResult:
         order, model = list(DreamOp), self._model.figures if self._model else ModelFigures()
         changes = sorted(self._changes.values(), key=lambda change: order.index(change.op))
@@ -274,7 +279,7 @@ class _NightWork:
                         self._workspace,
                         [each for _, each in done],
                         applying.subject_of([suggestion for suggestion, _ in done]),
-                        plan.head if ends_night and self._held is None else None,
+                        plan.head if ends_night and self._is_whole else None,
                         transaction,
                     )
             except _REFUSALS as problem:  # the file takes none of them
@@ -336,7 +341,7 @@ class _NightWork:
             edit = edit_of(
                 suggestion,
                 self.run,
-                dreamt=plan.head if number == len(todo) and self._held is None else None,
+                dreamt=plan.head if number == len(todo) and self._is_whole else None,
             )
             try:
                 done = proposing.propose(self._workspace, Propose(edit), self._say)
