@@ -23,7 +23,7 @@ from mdmem.hook_shapes import CLAUDE, HookEvent, parse_event
 from mdmem.index import background
 from mdmem.memory import Memory, hosts
 from mdmem.model import Source
-from mdmem.model.errors import MdmemError, attempt, typed
+from mdmem.model.errors import MdmemError, attempt, number_of, typed, verb
 from mdmem.model.prompts import BuildContext, Purpose
 from mdmem.model.writes import Log, WriteOptions
 from mdmem.startup.late import module
@@ -139,13 +139,21 @@ def _answer(event: HookEvent, environment: Mapping[str, str], opened: list[Memor
     if found.repository is not None:
         memory = Memory.open_in(found.repository, hosts.expanded(environment))
         text = _serve(event, memory, opened)
-        notices += (*_sync_news(memory), *_more_on_branches(memory)) if is_start else ()
+        notices += (
+            (*_sync_news(memory), *_waiting(memory), *_more_on_branches(memory)) if is_start else ()
+        )
     return _with_notice(text, ". ".join(filter(None, notices)))
 
 
 def _sync_news(memory: Memory) -> Iterator[str]:
     with suppress(MdmemError, DeadlinePassed):  # as below
         yield typed(memory.sync_news())
+
+
+def _waiting(memory: Memory) -> Iterator[str]:
+    with suppress(MdmemError, DeadlinePassed):  # as below
+        if count := module("proposals.branches").waiting(memory.workspace).proposals:
+            yield typed(f"{number_of(count, 'proposal')} to review: {verb('review')}")
 
 
 def _more_on_branches(memory: Memory) -> Iterator[str]:

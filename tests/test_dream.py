@@ -880,6 +880,20 @@ class TestNights:
         assert result.outcome == "too-many-changes"
         assert [change.applied for change in result.changes] == [True, True, False, False, False]
 
+    def test_a_day_of_ones_own_leaves_the_others_open(self, at: Desk):
+        early = DAY - timedelta(days=4)
+        digested(at, Said("I swim on Sundays", day=early), Said("I prefer tea over coffee"))
+        dream(at, DAY.isoformat())
+        assert early in due.unread_days(at.workspace)
+        assert "swim on Sundays" in fates(dream(at))
+
+    def test_what_resembles_one_fact_is_proposed_beside(self, at: Desk):
+        rents = [f"the rent for flat {number} is {number}50 euros" for number in (3, 4, 5)]
+        digested(at, *(Said(text, line=number) for number, text in enumerate(rents, 1)))
+        result = dream(at)
+        assert all(change.applied or change.proposal for change in result.changes)
+        assert {change.text for change in result.changes} == set(rents)
+
     def test_a_day_and_since_exclude_each_other(self, at: Desk):
         with pytest.raises(UsageProblem, match="exclude each other"):
             dream(at, "2026-03-01", since="2026-03-01")

@@ -1,6 +1,7 @@
 """`setup`: what it finds and asks, what it puts in, the first block, and how it is taken back."""
 
 import json
+import shutil
 import time
 from pathlib import Path
 
@@ -64,9 +65,9 @@ class TestFromNothing:
         heads = [line for line in done.err.splitlines() if not line.startswith(" ")]
         assert heads == [
             f"mdmem init {home}/notes",
+            str(settings(home)),
             "mdmem init --for cursor",
             "mdmem init --for openclaw",
-            str(settings(home)),
             f"mdmem -C {home}/notes digest",
             f"mdmem -C {home}/notes dream --apply",
             f"mdmem -C {home}/notes schedule --install",
@@ -138,6 +139,44 @@ class TestFromNothing:
         if "no timer can be put in here" in done.err:
             assert "*/5 * * * * " in done.err
         assert not (home / ".config/systemd/user/mdmem-run@.timer").exists()
+
+    def test_what_settings_have_already_is_named(self, shell: Shell, home: Path):
+        settings(home).write_text(f'[in."{home}/notes"]  # mine\r\ndream = "off"\r\n')
+        done = shell.run("setup", "--yes")
+        assert "dream stays 'off'" in done.err
+        assert 'sessions = ["openclaw"]' in settings(home).read_text()
+
+    def test_an_answer_for_programs(self, shell: Shell, home: Path):
+        answer = shell.run("setup", "--yes", "--json").answer
+        assert KEPT in answer["block"]
+        assert answer["lines"][0]["cited"].startswith("openclaw/")
+        assert shell.run("setup", "--undo", "--json").answer == {"undone": True}
+
+    def test_at_home_again_it_takes_the_memory_that_it_made(self, shell: Shell, home: Path):
+        (home / "brain").mkdir()
+        shell.patch.chdir(home / "brain")
+        shell.run("setup", "--yes")
+        shell.patch.chdir(home)
+        shell.run("setup", "--yes")
+        assert not (home / "notes").exists()
+
+    def test_in_a_folder_of_a_vault_it_is_the_vault(self, shell: Shell, home: Path):
+        (home / "vault/.obsidian").mkdir(parents=True)
+        (home / "vault/sub").mkdir()
+        shell.patch.chdir(home / "vault/sub")
+        assert shell.run("setup", "--dry-run").out.startswith(f"mdmem init {home}/vault\n")
+
+    def test_code_with_its_memory_inside_reads_its_own_sessions_alone(
+        self, shell: Shell, home: Path
+    ):
+        (home / "dots").mkdir()
+        (home / "dots/a.sh").write_text("x\n")
+        shell.patch.chdir(home / "dots")
+        shell.world.git(home / "dots", "init", "-q")
+        shell.world.git(home / "dots", "add", ".")
+        shell.run("init", "--here", "--no-hooks")
+        shell.run("setup", "--yes")
+        assert "sessions" not in settings(home).read_text()
 
 
 class TestAsking:
@@ -216,6 +255,36 @@ class TestUndo:
         assert path.read_text() == before
         assert "changed since, so left" in done.err
 
+    def test_what_was_added_below_keeps_its_place(self, shell: Shell, home: Path):
+        shell.run("setup", "--yes")
+        with settings(home).open("a") as file:
+            file.write('language = "de"\n')
+        assert shell.run("setup", "--undo").status == 0
+        assert settings(home).read_text() == f'[in."{home}/notes"]\nlanguage = "de"\n'
+
+    def test_the_same_words_elsewhere_stay(self, shell: Shell, home: Path):
+        own = f'# dream = "apply"\ndream = "apply"\n\n[in."{home}/notes"]\nsessions = ["claude"]\n'
+        settings(home).write_text(own)
+        shell.run("setup", "--yes")
+        assert shell.run("setup", "--undo").status == 0
+        assert settings(home).read_text() == own
+
+    def test_a_timer_that_was_there_stays(self, shell: Shell, home: Path):
+        shell.run("init", str(home / "notes"))
+        shell.run("-C", str(home / "notes"), "schedule", "systemd", "--install")
+        timers = [path.name for path in (home / ".config/systemd").rglob("*.timer")]
+        shell.run("setup", "--yes")
+        shell.run("setup", "--undo")
+        assert [path.name for path in (home / ".config/systemd").rglob("*.timer")] == timers
+
+    def test_memory_that_is_gone_is_named(self, shell: Shell, home: Path):
+        shell.run("setup", "--yes")
+        shutil.rmtree(home / "notes")
+        done = shell.run("setup", "--undo")
+        assert done.status == 1
+        assert "notes does not exist" in done.err
+        assert not settings(home).exists()
+
 
 class TestSpeed:
     @pytest.mark.costly
@@ -251,6 +320,7 @@ class TestOwnSettings:
     def test_the_record_names_what_was_added(self, shell: Shell, home: Path):
         shell.run("setup", "--yes")
         record = json.loads((home / ".local/state/mdmem/setup.json").read_text())
-        (lines,) = record["settings"]
+        ((folder, lines),) = record["settings"]
+        assert folder == str(home / "notes")
         assert lines in settings(home).read_text()
         assert first_hour.DAYS.days == 30

@@ -51,8 +51,10 @@ def setup(
     """
     is_silent = call.as_json or call.quiet
     if undo:
-        first_hour.undo(os.environ, _pass if is_silent else _tell)
-        return Answer({}, "Memory itself stays as it is.")
+        tell_back = partial(_tell, undo=True)
+        is_whole = first_hour.undo(os.environ, _pass if is_silent else tell_back)
+        text = "Memory itself stays as it is."
+        return Answer({"undone": is_whole}, text, status=int(not is_whole))
     found = first_hour.find(os.environ, call.workspace)
     asks = sys.stdin.isatty() and not (yes or dry_run or call.as_json)
     answers = _answers(found, asks)
@@ -135,13 +137,13 @@ def _typed(command: str, folder: object) -> str:
     return f"{_there(folder) if is_of_workspace else name} {rest}".rstrip()
 
 
-def _tell(command: str, outcome: object, folder: object = ".") -> None:
+def _tell(command: str, outcome: object, folder: object = ".", undo: bool = False) -> None:
     if isinstance(outcome, DigestResult):
-        outcome = runs.digest_totals(outcome)
+        outcome = runs.digest_outcome(outcome)
     elif isinstance(outcome, DreamResult):
         outcome = runs.dream_totals(outcome)
     elif isinstance(outcome, HostChange):
-        outcome = maintenance.hosts_text((outcome,), undo=False, dry_run=False)
+        outcome = maintenance.hosts_text((outcome,), undo=undo, dry_run=False)
     lines = (one_line(line) for line in str(outcome).splitlines() if line)
     print(_typed(command, folder), *lines, sep="\n    ", file=sys.stderr, flush=True)
 

@@ -6,9 +6,10 @@ import json
 import os
 import re
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 from mdmem.folder import config, files
 from mdmem.model.errors import StorageProblem, WorkspaceProblem
@@ -53,7 +54,14 @@ def add_to_table(
     wanted[kind] = {**wanted.get(kind, {})}
     wanted[kind][str(folder)] = {**values, **wanted[kind].get(str(folder), {})}
     after = f"{text[:at]}{lines}{text[at:]}"
-    return _replace(path, before, after, wanted, f"Add to it:\n{lines}")
+    hint = f"Add to it, under {table_line(kind, folder)}:\n{lines}"
+    return _replace(path, before, after, wanted, hint)
+
+
+def table(kind: str, folder: Path, environment: Mapping[str, str]) -> Mapping[str, Any]:
+    """The settings in the table of a folder. Raises StorageProblem."""
+    found: dict[str, Any] = tomllib.loads(_read(environment)[2]).get(kind, {}).get(str(folder), {})
+    return found
 
 
 def lines_to_add(
@@ -65,14 +73,20 @@ def lines_to_add(
 
 def _addition(text: str, kind: str, folder: Path, values: Mapping[str, Value]) -> tuple[int, str]:
     """Where in the settings lines are missing, and which."""
-    table = tomllib.loads(text).get(kind, {}).get(str(folder), {})
-    header = table_line(kind, folder)
+    table = tomllib.loads(text).get(kind, {}).get(str(folder))
     lines = "".join(
-        f"{name} = {_written(value)}\n" for name, value in values.items() if name not in table
+        f"{name} = {_written(value)}\n"
+        for name, value in values.items()
+        if name not in (table or {})
     )
-    line = f"\n{header}\n"
-    if not lines or (at := f"\n{text}".find(line)) >= 0:
-        return at + len(line) - 1 if lines else 0, lines
+    if not lines:
+        return 0, ""
+    header = table_line(kind, folder)
+    for line in re.finditer(r"(?m)^.*\n?", text):
+        if line[0].startswith(header) and line[0][len(header) :].strip()[:1] in ("", "#"):
+            return line.end(), lines
+    if table is not None:  # it is written in another form
+        return len(text), lines
     gap = "" if not text else "\n" if text.endswith("\n") else "\n\n"
     return len(text), f"{gap}{header}\n{lines}"
 
@@ -91,16 +105,44 @@ def add_to_list(name: str, item: str, environment: Mapping[str, str]) -> Path:
     return _replace(path, before, after, wanted, f"Add {quoted} to it.").path
 
 
-def take_out(lines: str, environment: Mapping[str, str]) -> bool:
-    """Remove lines that were added; False if they are not there any more as they were."""
+def take_out(kind: str, folder: Path, lines: str, environment: Mapping[str, str]) -> bool:
+    """Remove lines that `add_to_table` added; False if they were changed, and so stay.
+
+    Whatever else the table has by now keeps its header.
+    """
     path, before, text = _read(environment)
-    if text.count(lines) != 1:
+    own = lines.partition(f"{table_line(kind, folder)}\n")[2] or lines
+    names, wanted = tomllib.loads(own), tomllib.loads(text)
+    table = wanted.get(kind, {}).get(str(folder), {})
+    if any(table.get(name) != value for name, value in names.items()):
         return False
-    after = text.replace(lines, "")
-    if before is not None and not after:
+    left = {name: value for name, value in table.items() if name not in names}
+    removed = (own,) if left or own == lines else (lines, lines.lstrip("\n"))
+    wanted[kind][str(folder)] = left
+    if removed != (own,):
+        del wanted[kind][str(folder)]
+    if not wanted[kind]:
+        del wanted[kind]
+    for after in (each for part in removed for each in _without(text, part)):
+        if _parsed(after) == wanted:
+            return _write(path, before, after)
+    return False
+
+
+def _without(text: str, lines: str) -> Iterator[str]:
+    """A text without whole lines, wherever they stand in it."""
+    at = text.find(lines)
+    while at >= 0:
+        if not at or text[at - 1] == "\n" or lines.startswith("\n"):
+            yield text[:at] + text[at + len(lines) :]
+        at = text.find(lines, at + 1)
+
+
+def _write(path: Path, before: bytes | None, text: str) -> bool:
+    if not text:
         path.unlink()
         return True
-    return files.replace(path, after.encode(), before, files.temporary_name())
+    return files.replace(path, text.encode(), before, files.temporary_name())
 
 
 def _read(environment: Mapping[str, str]) -> tuple[Path, bytes | None, str]:
@@ -115,19 +157,20 @@ def _read(environment: Mapping[str, str]) -> tuple[Path, bytes | None, str]:
 def _replace(
     path: Path, before: bytes | None, after: str, wanted: Mapping[str, object], hint: str
 ) -> AddedLines:
-    parsed: object = None
-    with suppress(tomllib.TOMLDecodeError):
-        parsed = tomllib.loads(after)
-    if parsed != wanted:
+    if _parsed(after) != wanted:
         raise WorkspaceProblem(
-            "bad-settings",
-            f"{path.name} has a form to which nothing can be added",
-            hint,
+            "bad-settings", f"{path.name} has a form to which nothing can be added", hint
         )
     files.make_folders(path.parent)
-    if not files.replace(path, after.encode(), before, files.temporary_name()):
+    if not _write(path, before, after):
         raise StorageProblem(f"another program changed {path}", "Try again.")
     return AddedLines(path, before, after.encode())
+
+
+def _parsed(text: str) -> object:
+    with suppress(tomllib.TOMLDecodeError):
+        return tomllib.loads(text)
+    return None
 
 
 def _written(value: Value) -> str:

@@ -203,7 +203,7 @@ def wire(
     by_command = bool(host.install) and (has_program or not host.places)
     commands = [words for words in due if by_command and "" not in words]
     changed, problems = list[str](), _run(commands, environment) if save else []
-    if commands and save:
+    if save and len(problems) < len(commands):
         entries[""] = {}
         save()
     places = [] if by_command else list(host.places)
@@ -231,7 +231,7 @@ def unwire(name: str, environment: Mapping[str, str], dry_run: bool = False) -> 
     host, records = hosts(environment)[name], _load(environment)
     entries = records.get(name, {})
     is_there = "" in entries or _versions(host)
-    commands = host.remove if is_there and _has_program(host, environment) else ()
+    commands = host.remove if is_there else ()
     changed, problems = list[str](), [] if dry_run else _run(commands, environment)
     for path in [each for each in reversed(entries) if each]:
         try:

@@ -15,10 +15,11 @@ from pathlib import Path
 from time import time_ns
 from typing import Any
 
-from mdmem.folder import config, files, own_settings
+from mdmem.folder import config, files, layout, own_settings
 from mdmem.health import schedule, wiring
 from mdmem.memory import Memory, outside
 from mdmem.model.errors import (
+    MdmemError,
     RepositoryProblem,
     TranscriptProblem,
     WorkspaceProblem,
@@ -59,9 +60,10 @@ def find(environment: Mapping[str, str], named: str | None = None) -> SetupFindi
     Raises WorkspaceProblem (`not-allowed`: an agent asks), MdmemError.
     """
     _require_person(environment)
-    start = existing_folder(named or environment.get("MDMEM_WORKSPACE") or ".").resolve()
+    named = named or environment.get("MDMEM_WORKSPACE")
+    start = existing_folder(named or ".").resolve()
     workspace = next(workspaces_meant_by((start,), environment), None)
-    code = None if workspace else outside.code_repository(Initialise(), environment)
+    code = None if workspace or named else outside.code_repository(Initialise(), environment)
     is_project = outside.serves_project(workspace, environment) if workspace else code is not None
     scope = Scope("project" if is_project else "all", (code or start,))
     return SetupFindings(
@@ -90,11 +92,17 @@ def _require_person(environment: Mapping[str, str]) -> None:
 
 
 def _place(start: Path, environment: Mapping[str, str]) -> Path:
-    home = config.home(environment)
-    if home is None or start != Path(home).resolve():
-        return start
-    openclaw = start / _OPENCLAW
-    return openclaw if openclaw.is_dir() else start / _NEW
+    """The vault or OpenClaw's folder around a folder; at home, what was set up before."""
+    home = Path(config.home(environment) or "/").resolve()
+    openclaw = home / _OPENCLAW
+    if openclaw.is_dir() and (start == home or start.is_relative_to(openclaw.parent)):
+        return openclaw
+    if start == home:
+        made = [Path(folder) for folder, _ in _read_record(environment).get("settings", ())]
+        return next((each for each in reversed(made) if each.is_dir()), start / _NEW)
+    around = [start, *start.parents]
+    inside = around[: around.index(home)] if home in around else around
+    return next((each for each in inside if (each / layout.VAULT_FOLDER).is_dir()), start)
 
 
 def _sessions(scope: Scope, environment: Mapping[str, str]) -> Mapping[str, int]:
@@ -131,11 +139,11 @@ class _Setup:
 
     def carry_out(self) -> SetupResult:
         root = self._made()
+        self._write_settings(root)
         for host in self._answers.hosts:
             self._note("hosts", host)
             change = wiring.wire(host, self._environment, workspace=root)
             self._tell(_host_command(host), change)
-        self._write_settings(root)
         with closing(Memory.open(root, self._environment, progress=self._progress)) as memory:
             if self._answers.reads:
                 self._read_sessions(memory)
@@ -155,11 +163,15 @@ class _Setup:
         return result.workspace
 
     def _write_settings(self, root: Path) -> None:
-        values = _settings(self._found, self._answers, self._environment)
-        if lines := own_settings.lines_to_add(_TABLE, root, values, self._environment):
-            self._note("settings", lines)
-            own_settings.add_to_table(_TABLE, root, values, self._environment)
-        self._tell(str(config.user_settings_path(self._environment)), lines or "as it was")
+        environment = self._environment
+        values = _settings(self._found, self._answers, environment)
+        if lines := own_settings.lines_to_add(_TABLE, root, values, environment):
+            self._note("settings", [str(root), lines])
+            own_settings.add_to_table(_TABLE, root, values, environment)
+        now = own_settings.table(_TABLE, root, environment)
+        kept = [f"{name} stays {now[name]!r}" for name in values if now[name] != values[name]]
+        outcome = "\n".join([lines or "as it was", *kept])
+        self._tell(str(config.user_settings_path(environment)), outcome)
 
     def _read_sessions(self, memory: Memory) -> None:
         read = memory.pipelines.digest(Digest())
@@ -170,9 +182,11 @@ class _Setup:
     def _plan_nights(self, memory: Memory) -> None:
         outcome = ""
         for system in (SYSTEMD, CRON):
-            self._note("timers", [system, str(memory.workspace.root)])
             with suppress(RepositoryProblem, OSError):
-                if memory.pipelines.schedule(Schedule(system, install=True)).active:
+                done = memory.pipelines.schedule(Schedule(system, install=True))
+                if done.active:
+                    if done.changed:
+                        self._note("timers", [system, str(memory.workspace.root)])
                     outcome = f"by {system}, every five minutes"
                     break
             with suppress(RepositoryProblem, OSError):
@@ -281,28 +295,36 @@ def _first_session(cites: Sequence[str]) -> str:
 # Taking it back.
 
 
-def undo(environment: Mapping[str, str], tell: Tell) -> None:
+def undo(environment: Mapping[str, str], tell: Tell) -> bool:
     """Take out of hosts, settings and timers what `setup` put in; memory stays.
 
-    What was changed since stays too, and is named. Raises MdmemError.
+    What was changed since stays too, and is named: then it is False. Raises MdmemError.
     """
     _require_person(environment)
     record = _read_record(environment)
+    left: dict[str, list[Any]] = {}
     for host in record.get("hosts", ()):
-        tell(_host_command(host, "undo"), wiring.unwire(host, environment))
-    for lines in record.get("settings", ()):
-        is_out = own_settings.take_out(lines, environment)
+        change = wiring.unwire(host, environment)
+        tell(_host_command(host, "undo"), change)
+        if change.problems:
+            left.setdefault("hosts", []).append(host)
+    for folder, lines in record.get("settings", ()):
+        is_out = own_settings.take_out(_TABLE, Path(folder), lines, environment)
         where = str(config.user_settings_path(environment))
         tell(where, "the lines are out" if is_out else f"changed since, so left:\n{lines}")
     for system, root in record.get("timers", ()):
-        with (
-            suppress(RepositoryProblem),  # a system that is not there has no timer
-            closing(Memory.open(Path(root), environment)) as memory,
-        ):
-            if memory.pipelines.schedule(Schedule(system, uninstall=True)).changed:
-                tell(verb("schedule", "uninstall"), "removed")
+        try:
+            with closing(Memory.open(Path(root), environment)) as memory:
+                memory.pipelines.schedule(Schedule(system, uninstall=True))
+            tell(verb("schedule", "uninstall"), "removed")
+        except MdmemError as problem:
+            tell(verb("schedule", "uninstall"), problem.message)
+            left.setdefault("timers", []).append([system, root])
     if path := _record_path(environment):
         path.unlink(missing_ok=True)
+    if left:
+        _write_record(left, environment)
+    return not left
 
 
 def _record_path(environment: Mapping[str, str]) -> Path | None:

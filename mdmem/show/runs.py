@@ -44,8 +44,17 @@ def _said_lines(entries: Sequence[DigestedEntry]) -> Iterator[str]:
 
 def _digest_lines(result: DigestResult) -> Iterator[str]:
     yield from _said_lines(result.entries)
+    yield from digest_outcome(result).splitlines()
+
+
+def digest_outcome(result: DigestResult) -> str:
+    """The figures, and what was left out and why."""
+    return "\n".join(_outcome_lines(result))
+
+
+def _outcome_lines(result: DigestResult) -> Iterator[str]:
     if result.figures.sessions or not result.left:
-        yield digest_totals(result)
+        yield _totals(result)
     if result.model is not None:
         yield from _model_lines(result.model)
     if result.only_outside:
@@ -53,7 +62,7 @@ def _digest_lines(result: DigestResult) -> Iterator[str]:
     yield from (one_line(_skipped(left)) for left in result.left)
 
 
-def digest_totals(result: DigestResult) -> str:
+def _totals(result: DigestResult) -> str:
     counted = result.figures
     if not counted.sessions:
         return "nothing new in the sessions"

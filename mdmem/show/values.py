@@ -158,6 +158,8 @@ FIELDS: Mapping[str, str] = {
     "SetAside": "path blob",
     "Incoming": "path code message commit author undo",
     # looking after memory
+    "SetupResult": "workspace block lines example",
+    "SaidFact": "text cited",
     "InitResult": (
         "workspace made_repository written took_out commit hooks merging notes adopted project"
         " dry_run=planned"
