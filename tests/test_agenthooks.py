@@ -87,6 +87,12 @@ def hook_events(shell: Shell) -> list[tuple[str, str | None, str | None]]:
 
 
 class TestSessionStart:
+    def test_the_user_is_told_how_much_waits(self, hook: Hook, shell: Shell):
+        assert "systemMessage" not in hook("SessionStart")
+        shell.run("remember", "drink: water", "--propose", "--actor", "bot")
+        line = json.loads(hook("SessionStart"))["systemMessage"]
+        assert line == "mdmem: 1 proposal to review: mdmem review"
+
     @pytest.mark.parametrize(
         "source", ["startup", "clear", "fork", "compact", "resume", "later", None]
     )

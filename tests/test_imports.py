@@ -227,7 +227,7 @@ class TestRecords:
     def test_a_note_has_a_limit(self, tmp_path: Path):
         assert self.read(tmp_path, "x" * 5_000_001) == (
             0,
-            "an archive that is cut off, or a note of more than 5 MB",
+            "a note of more than 5 MB",
         )
 
     def test_an_archive(self, tmp_path: Path):
@@ -239,6 +239,10 @@ class TestRecords:
         assert (name, len(found)) == ("data/conversations.json", 1)
         number, why = self.read(tmp_path, archive.read_bytes()[:200])
         assert (number, why.startswith("an archive that is cut off")) == (0, True)
+
+    def test_a_note_in_another_encoding(self, tmp_path: Path):
+        number, why = self.read(tmp_path, b"# M\n- the caf\xe9 opens\n")
+        assert (number, "utf-8" in why) == (0, True)
 
 
 @pytest.fixture

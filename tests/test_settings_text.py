@@ -195,5 +195,14 @@ def test_an_item_of_yaml(before: str, after: str):
     ],
 )
 def test_other_forms_of_yaml_are_refused(text: str):
-    with pytest.raises(ValueError, match="extensions is not a plain block"):
+    with pytest.raises(ValueError, match=r"not a plain block|not one document"):
         yaml_entry(text, EXTENSION)
+
+
+def test_a_word_in_a_comment_is_no_entry():
+    assert yaml_entry("# todo: mdmem\nextensions:\n  x:\n    a: 1\n", EXTENSION)
+
+
+def test_what_is_no_yaml_is_refused():
+    with pytest.raises(ValueError, match="not one document"):
+        yaml_entry("a: [\nb", EXTENSION)

@@ -22,9 +22,11 @@ _MOST_CHARACTERS = 64 * _CHUNK
 """Of one record: the longest conversations have a few million."""
 _ARRAY = late.pattern(r'\s*(?:\[|\{[^\[{]*"results"\s*:\s*\[)')
 """An array, or an object of an API with a page of results."""
-_ARCHIVE = "PK\x03\x04"
+_ARCHIVE = b"PK\x03\x04"
 _VALUE = late.pattern(r"[^\s,]")
-UNREADABLE = (OSError, EOFError, zipfile.BadZipFile, zlib.error, RuntimeError)
+UNREADABLE = (
+    *(OSError, EOFError, UnicodeDecodeError, zipfile.BadZipFile, zlib.error, RuntimeError),
+)
 """Raised by reading a damaged, encrypted or unreadable file."""
 
 
@@ -50,7 +52,7 @@ def export_files(path: Path) -> Iterator[ExportFile]:
     for file in sorted(path.rglob("*")) if path.is_dir() else [path]:
         name = file.relative_to(top).as_posix()
         is_looked_at = file.suffix in _SUFFIXES and not name.startswith(".") and "/." not in name
-        if file == path or (is_looked_at and file.is_file()):
+        if file.is_file() and (file == path or is_looked_at):
             folder = file.resolve().parent
             is_claude = folder.name in ("memory", "memories") or (folder / "MEMORY.md").is_file()
             modified = datetime.fromtimestamp(file.stat().st_mtime).astimezone()
@@ -60,17 +62,20 @@ def export_files(path: Path) -> Iterator[ExportFile]:
 def contents(file: ExportFile) -> Iterator[dict[str, Any] | str | None]:
     """The records of an array or of lines (None: one is no object), or the text of a note.
 
-    Raises: UNREADABLE (EOFError: it is cut off, or too long).
+    Raises: UNREADABLE (EOFError: it is cut off, or too long; UnicodeDecodeError).
     """
-    with file.open() as data, io.TextIOWrapper(data, "utf-8-sig", "replace") as text:
+    with file.open() as data:
+        if data.read(len(_ARCHIVE)) == _ARCHIVE:
+            raise EOFError("an archive that is cut off")
+    with file.open() as data, io.TextIOWrapper(data, "utf-8-sig") as text:
         rest = text.read(_CHUNK)
         array = _ARRAY.match(rest)
         if array or rest.lstrip().startswith("{"):
             yield from _values(text, rest[array.end() :] if array else rest, array is not None)
             return
         rest += text.read(MAX_FILE_BYTES)
-        if rest.startswith(_ARCHIVE) or len(rest) > MAX_FILE_BYTES:
-            raise EOFError("an archive that is cut off, or a note of more than 5 MB")
+        if len(rest) > MAX_FILE_BYTES:
+            raise EOFError("a note of more than 5 MB")
         yield rest
 
 
