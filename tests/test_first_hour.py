@@ -146,6 +146,10 @@ class TestFromNothing:
         assert "dream stays 'off'" in done.err
         assert 'sessions = ["openclaw"]' in settings(home).read_text()
 
+    def test_what_waits_is_told(self, shell: Shell, home: Path):
+        settings(home).write_text("dream_changes = 1\n")
+        assert "1 proposal to review: mdmem -C " in shell.run("setup", "--yes").out
+
     def test_an_answer_for_programs(self, shell: Shell, home: Path):
         answer = shell.run("setup", "--yes", "--json").answer
         assert KEPT in answer["block"]

@@ -31,6 +31,7 @@ from mdmem.model.pipelines import CRON, SYSTEMD, Digest, Dream, Schedule
 from mdmem.model.prompts import BuildContext, Purpose
 from mdmem.model.reads import Initialise, SaidFact, SetupAnswers, SetupFindings, SetupResult
 from mdmem.model.searches import ListFacts
+from mdmem.proposals import branches
 from mdmem.sessions.clients import CLIENT_NAMES
 from mdmem.sessions.files import Scope, find_files, read_head
 from mdmem.workspace import (
@@ -279,6 +280,7 @@ def _result(memory: Memory) -> SetupResult:
             if place in hits and (cited := _first_session(hits[place].cites))
         ),
         example=facts[0].text if facts else None,
+        proposals=branches.waiting(memory.workspace).proposals,
     )
 
 

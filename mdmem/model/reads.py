@@ -116,12 +116,13 @@ class SaidFact:
 
 @dataclass(frozen=True, slots=True)
 class SetupResult:
-    """The next session's block, where its lines come from, and a fact to ask for."""
+    """The next session's block, where its lines come from, a fact to ask for, open proposals."""
 
     workspace: str
     block: str
     lines: tuple[SaidFact, ...]
     example: str | None
+    proposals: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -158,7 +158,7 @@ FIELDS: Mapping[str, str] = {
     "SetAside": "path blob",
     "Incoming": "path code message commit author undo",
     # looking after memory
-    "SetupResult": "workspace block lines example",
+    "SetupResult": "workspace block lines example proposals",
     "SaidFact": "text cited",
     "InitResult": (
         "workspace made_repository written took_out commit hooks merging notes adopted project"
