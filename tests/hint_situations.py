@@ -610,6 +610,8 @@ NOT_FROM_HERE: dict[str, tuple[str, ...]] = {
         "vectors/questions.py: mdmem vectors",
     ),
     "a case of a case, in the tests of its module": (
+        "agenthooks.py: … to review: mdmem review",
+        "folder/own_settings.py: Add to it, under …:\n…",
         "folder/own_settings.py: Set HOME.",
         "mcp/tools.py: No memory here; the user can type: mdmem setup",
         "memory/first_hour.py: mdmem dream --apply",

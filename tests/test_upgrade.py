@@ -116,7 +116,7 @@ class TestAdoption:
     def test_stays(self, upgraded: Shell):
         answer = session_start(upgraded)
         assert "works at Linear" in answer["hookSpecificOutput"]["additionalContext"]
-        assert "systemMessage" not in answer
+        assert answer["systemMessage"] == "mdmem: 2 proposals to review: mdmem review"
         assert upgraded.run("status", "--json").answer["adopted"]
 
     @pytest.mark.parametrize("left_by", ["0.2.0", "0.2-nights"])
