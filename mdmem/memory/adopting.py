@@ -32,6 +32,8 @@ from mdmem.model.errors import (
     UsageProblem,
     WorkspaceProblem,
     field,
+    shell_word,
+    verb,
 )
 from mdmem.model.reads import FoundWorkspace, Initialise, InitResult
 from mdmem.model.writes import WriteResult
@@ -50,7 +52,7 @@ from mdmem.workspace import (
     open_at,
     project_path,
     removed_from,
-    require_person,
+    require_own_person,
     require_writer,
 )
 
@@ -571,7 +573,7 @@ def adopt_found(
     environment: Mapping[str, str],
 ) -> None:
     """Adopt workspaces that were found."""
-    _require_person(environment)
+    require_own_person(environment, "adopt")
     for workspace in workspaces:
         adoption.adopt(repo.discover(Path(workspace.path)), environment)
 
@@ -581,7 +583,7 @@ def leave(folder: Path, environment: Mapping[str, str]) -> bool:
 
     Raises WorkspaceProblem (`still-adopted`: settings name it).
     """
-    _require_person(environment)
+    require_own_person(environment, "adopt")
     folder = folder.resolve()
     _require_unnamed(folder, environment)
     return adoption.leave(repo.discover(folder), environment)
@@ -606,17 +608,12 @@ def _require_unnamed(folder: Path, environment: Mapping[str, str]) -> None:
         )
 
 
-def _require_person(environment: Mapping[str, str], does: str = "adopt") -> None:
-    people = config.own_list("people", environment)
-    actor = actor_in_shell([environment.get("MDMEM_ACTOR")], people, environment)
-    require_person(actor, people, does)
-
-
 def wire_hosts(
     host: str, environment: Mapping[str, str], undo: bool, in_project: bool, dry_run: bool
 ) -> Iterator[HostChange]:
     """Set a host up, or all that are installed. Raises WorkspaceProblem, StorageProblem."""
-    _require_person(environment, "set up an agent's host")
+    line = f"{verb('init')} {field('host')} {shell_word(host)}"
+    require_own_person(environment, "set up an agent's host", line)
     states = {state.name: state.installed for state in wiring.found_hosts(environment)}
     if host not in (*states, "all"):
         raise UsageProblem(f"{field('host')} takes one of: {', '.join((*states, 'all'))}")
