@@ -58,7 +58,7 @@ def add_to_table(
     return _replace(path, before, after, wanted, hint)
 
 
-def table(kind: str, folder: Path, environment: Mapping[str, str]) -> Mapping[str, Any]:
+def table_of(kind: str, folder: Path, environment: Mapping[str, str]) -> Mapping[str, Any]:
     """The settings in the table of a folder. Raises StorageProblem."""
     found: dict[str, Any] = tomllib.loads(_read(environment)[2]).get(kind, {}).get(str(folder), {})
     return found

@@ -8,21 +8,23 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import closing, suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing, suppress
 from datetime import timedelta
+from functools import cached_property, partial
 from pathlib import Path
 from time import time_ns
-from typing import Any
+from typing import Any, NamedTuple
 
 from mdmem.folder import config, files, layout, own_settings
 from mdmem.health import schedule, wiring
+from mdmem.health.wiring import HostChange
 from mdmem.memory import Memory, outside
 from mdmem.model.errors import (
     MdmemError,
     RepositoryProblem,
+    StorageProblem,
     TranscriptProblem,
-    WorkspaceProblem,
     field,
     shell_word,
     verb,
@@ -36,9 +38,8 @@ from mdmem.sessions.clients import CLIENT_NAMES
 from mdmem.sessions.files import Scope, find_files, read_head
 from mdmem.workspace import (
     Progress,
-    actor_in_shell,
     existing_folder,
-    require_person,
+    require_own_person,
     workspaces_meant_by,
 )
 
@@ -60,7 +61,7 @@ def find(environment: Mapping[str, str], named: str | None = None) -> SetupFindi
 
     Raises WorkspaceProblem (`not-allowed`: an agent asks), MdmemError.
     """
-    _require_person(environment)
+    require_own_person(environment, "set up memory", verb("setup"))
     named = named or environment.get("MDMEM_WORKSPACE")
     start = existing_folder(named or ".").resolve()
     workspace = next(workspaces_meant_by((start,), environment), None)
@@ -80,16 +81,6 @@ def find(environment: Mapping[str, str], named: str | None = None) -> SetupFindi
         ),
         sessions=_sessions(scope, environment),
     )
-
-
-def _require_person(environment: Mapping[str, str]) -> None:
-    people = config.own_list("people", environment)
-    actor = actor_in_shell((environment.get("MDMEM_ACTOR"),), people, environment)
-    try:
-        require_person(actor, people, "set up memory")
-    except WorkspaceProblem as problem:
-        hint = f"To be typed at a terminal: {verb('setup')}"
-        raise WorkspaceProblem(problem.code, problem.message, hint) from None
 
 
 def _place(start: Path, environment: Mapping[str, str]) -> Path:
@@ -120,83 +111,103 @@ def _sessions(scope: Scope, environment: Mapping[str, str]) -> Mapping[str, int]
     return {client: count for client, count in counts.items() if count}
 
 
-class _Setup:
-    """The steps to answers, in order; `tell` takes each one's command, and what came of it."""
+class _Step(NamedTuple):
+    """A command, what carries it out and returns what came of it, and the lines that it adds."""
 
+    command: str
+    carry_out: Callable[[], object]
+    lines: str = ""
+
+
+class _Setup:
     def __init__(
         self,
         found: SetupFindings,
         answers: SetupAnswers,
         environment: Mapping[str, str],
-        tell: Tell,
-        progress: Progress | None,
+        progress: Progress | None = None,
     ) -> None:
         self._found = found
         self._answers = answers
         self._environment = environment
-        self._tell = tell
         self._progress = progress
         self._record = _read_record(environment)
+        self._root = Path(answers.folder or found.folder)
+        self._opened = ExitStack()
 
-    def carry_out(self) -> SetupResult:
-        root = self._made()
-        self._write_settings(root)
+    def steps(self) -> Iterator[_Step]:
+        yield _Step(_init_command(self._found, self._answers), self._make)
+        where = str(config.user_settings_path(self._environment))
+        yield _Step(where, self._write_settings, self._lines_to_add())
         for host in self._answers.hosts:
-            self._note("hosts", host)
-            change = wiring.wire(host, self._environment, workspace=root)
-            self._tell(_host_command(host), change)
-        with closing(Memory.open(root, self._environment, progress=self._progress)) as memory:
-            if self._answers.reads:
-                self._read_sessions(memory)
-            if self._answers.nights != "off":
-                self._plan_nights(memory)
-            return _result(memory)
+            yield _Step(_host_command(host), partial(self._wire, host))
+        if self._answers.reads:
+            yield _Step(verb("digest"), lambda: self._memory.pipelines.digest(Digest()))
+            yield _Step(
+                verb("dream", "apply"), lambda: self._memory.pipelines.dream(Dream(apply=True))
+            )
+        if self._answers.nights != "off":
+            yield _Step(verb("schedule", "install"), self._install_timer)
 
-    def _made(self) -> Path:
+    def carry_out(self, tell: Tell) -> SetupResult:
+        with self._opened:
+            for step in self.steps():
+                tell(step.command, step.carry_out())
+            return _result(self._memory)
+
+    @cached_property
+    def _memory(self) -> Memory:
+        memory = Memory.open(self._root, self._environment, progress=self._progress)
+        return self._opened.enter_context(closing(memory))
+
+    def _make(self) -> str:
         result = outside.initialise(
             _init_request(self._found, self._answers), self._environment, self._progress
         )
+        self._root = result.workspace
         is_new = result.newly_adopted or result.written or result.made_repository
-        self._tell(
-            _init_command(self._found, self._answers),
-            str(result.workspace) if is_new else f"{result.workspace}, as it was",
-        )
-        return result.workspace
+        return str(self._root) if is_new else f"{self._root}, as it was"
 
-    def _write_settings(self, root: Path) -> None:
-        environment = self._environment
-        values = _settings(self._found, self._answers, environment)
-        if lines := own_settings.lines_to_add(_TABLE, root, values, environment):
-            self._note("settings", [str(root), lines])
-            own_settings.add_to_table(_TABLE, root, values, environment)
-        now = own_settings.table(_TABLE, root, environment)
-        kept = [f"{name} stays {now[name]!r}" for name in values if now[name] != values[name]]
-        outcome = "\n".join([lines or "as it was", *kept])
-        self._tell(str(config.user_settings_path(environment)), outcome)
+    @cached_property
+    def _values(self) -> Mapping[str, own_settings.Value]:
+        return _settings(self._found, self._answers, self._environment)
 
-    def _read_sessions(self, memory: Memory) -> None:
-        read = memory.pipelines.digest(Digest())
-        self._tell(verb("digest"), read)
-        night = memory.pipelines.dream(Dream(apply=True))
-        self._tell(verb("dream", "apply"), night)
+    def _lines_to_add(self) -> str:
+        return own_settings.lines_to_add(_TABLE, self._root, self._values, self._environment)
 
-    def _plan_nights(self, memory: Memory) -> None:
-        outcome = ""
+    def _write_settings(self) -> str:
+        if lines := self._lines_to_add():
+            self._note("settings", [str(self._root), lines])
+            own_settings.add_to_table(_TABLE, self._root, self._values, self._environment)
+        now = own_settings.table_of(_TABLE, self._root, self._environment)
+        kept = [
+            f"{name} stays {now[name]!r}"
+            for name, value in self._values.items()
+            if now[name] != value
+        ]
+        return "\n".join([lines or "as it was", *kept])
+
+    def _wire(self, host: str) -> HostChange:
+        self._note("hosts", host)
+        return wiring.wire(host, self._environment, workspace=self._root)
+
+    def _install_timer(self) -> str:
         for system in (SYSTEMD, CRON):
+            timer = [system, str(self._root)]
+            was_noted = timer in self._record.get("timers", ())
+            self._note("timers", timer)
             with suppress(RepositoryProblem, OSError):
-                done = memory.pipelines.schedule(Schedule(system, install=True))
+                done = self._memory.pipelines.schedule(Schedule(system, install=True))
+                if done.active and (done.changed or was_noted):
+                    return f"by {system}, every five minutes"
+                if done.changed:
+                    self._memory.pipelines.schedule(Schedule(system, uninstall=True))
+                self._unnote("timers", timer)
                 if done.active:
-                    if done.changed:
-                        self._note("timers", [system, str(memory.workspace.root)])
-                    outcome = f"by {system}, every five minutes"
-                    break
-            with suppress(RepositoryProblem, OSError):
-                memory.pipelines.schedule(Schedule(system, uninstall=True))
-        line = schedule.line_by_hand(memory.workspace)
-        self._tell(
-            verb("schedule", "install"),
-            outcome or f"no timer can be put in here; have something call, often: {line}",
-        )
+                    return f"by {system}, as before"
+            self._unnote("timers", timer)
+        line = schedule.line_by_hand(self._memory.workspace)
+        return f"no timer can be put in here; have something call, often: {line}"
 
     def _note(self, name: str, value: object) -> None:
         """Record, before it is done, what `undo` is to take back."""
@@ -205,21 +216,18 @@ class _Setup:
             values.append(value)
             _write_record(self._record, self._environment)
 
+    def _unnote(self, name: str, value: object) -> None:
+        if value in self._record[name]:
+            self._record[name].remove(value)
+            _write_record(self._record, self._environment)
+
 
 def commands(
     found: SetupFindings, answers: SetupAnswers, environment: Mapping[str, str]
 ) -> tuple[str, ...]:
     """The commands and lines of settings that `carry_out` would use."""
-    values = _settings(found, answers, environment)
-    folder = answers.folder or str(found.folder)
-    lines = own_settings.lines_to_add(_TABLE, Path(folder), values, environment)
-    return (
-        _init_command(found, answers),
-        *map(_host_command, answers.hosts),
-        *([f"{config.user_settings_path(environment)}:\n{lines}"] if lines else []),
-        *((verb("digest"), verb("dream", "apply")) if answers.reads else ()),
-        *([verb("schedule", "install")] if answers.nights != "off" else ()),
-    )
+    steps = _Setup(found, answers, environment).steps()
+    return tuple(f"{step.command}:\n{step.lines}" if step.lines else step.command for step in steps)
 
 
 def carry_out(
@@ -230,7 +238,7 @@ def carry_out(
     progress: Progress | None = None,
 ) -> SetupResult:
     """Take the steps; done ones stay if one fails, and are not done again. Raises MdmemError."""
-    return _Setup(found, answers, environment, tell, progress).carry_out()
+    return _Setup(found, answers, environment, progress).carry_out(tell)
 
 
 def _init_request(found: SetupFindings, answers: SetupAnswers) -> Initialise:
@@ -300,9 +308,10 @@ def _first_session(cites: Sequence[str]) -> str:
 def undo(environment: Mapping[str, str], tell: Tell) -> bool:
     """Take out of hosts, settings and timers what `setup` put in; memory stays.
 
-    What was changed since stays too, and is named: then it is False. Raises MdmemError.
+    What was changed since stays too, and is named. False: a host or timer could not be reached, so
+    that it is tried again by the next call. Raises MdmemError.
     """
-    _require_person(environment)
+    require_own_person(environment, "set up memory", verb("setup"))
     record = _read_record(environment)
     left: dict[str, list[Any]] = {}
     for host in record.get("hosts", ()):
@@ -335,14 +344,17 @@ def _record_path(environment: Mapping[str, str]) -> Path | None:
 
 
 def _read_record(environment: Mapping[str, str]) -> dict[str, Any]:
+    """Raises StorageProblem: there is one, and it cannot be read."""
     path = _record_path(environment)
-    with suppress(OSError, ValueError):
-        values = json.loads(path.read_bytes()) if path else {}
-        return values if isinstance(values, dict) else {}
-    return {}
+    if path is None or not path.exists():
+        return {}
+    record = wiring.read_json(path)
+    if not isinstance(record, dict):
+        raise StorageProblem(f"{path} cannot be read", "Move it away.")
+    return record
 
 
 def _write_record(record: Mapping[str, Any], environment: Mapping[str, str]) -> None:
     if path := _record_path(environment):
         files.make_folders(path.parent, files.PRIVATE_FOLDER)
-        files.write_cache(path, json.dumps(record))
+        files.write_record(path, json.dumps(record, indent=1) + "\n")
