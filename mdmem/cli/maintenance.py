@@ -15,8 +15,7 @@ from mdmem import memory, secrets
 from mdmem.cli.commands import Answer, open_memory, progress, read_argument
 from mdmem.cli.fast_parser import Call
 from mdmem.cli.terminal import count, in_flags, shown
-from mdmem.folder import installed, own_settings
-from mdmem.health import wiring
+from mdmem.folder import installed
 from mdmem.model.errors import UsageProblem, number_of, shell_word
 from mdmem.model.pipelines import Sync
 from mdmem.model.reads import FoundWorkspace, Initialise
@@ -24,6 +23,7 @@ from mdmem.model.rules import parse_allowances
 from mdmem.show import maintenance, reads
 from mdmem.show.formatting import VerbatimText
 from mdmem.show.values import to_json
+from mdmem.startup.late import module
 from mdmem.startup.records import replace
 from mdmem.text import check
 
@@ -106,7 +106,7 @@ def _ask_who_wrote(workspace: Path) -> Iterator[str]:
     question = f"Most commits here are by {name} <{address}>. Who is that? [me, agent, other]: "
     print(question, end="", file=sys.stderr, flush=True)
     if setting := _ANSWERS.get(sys.stdin.readline().strip().casefold()):
-        settings = own_settings.add_to_list(setting, address, os.environ)
+        settings = module("folder.own_settings").add_to_list(setting, address, os.environ)
         yield f"{setting} in {settings} now has {address}"
 
 
@@ -190,10 +190,6 @@ def init(
         return find(call, yes)
     if leave:
         return leave_adopted(folder or call.workspace)
-    if folder in wiring.hosts({}) and not Path(folder).exists():
-        name = shell_word(folder)
-        hint = f"To set it up: mdmem init --for {name}; for a folder: mdmem init ./{name}"
-        raise UsageProblem(f"{folder} is the name of an agent's host", hint)
     code = call.workspace or os.environ.get("MDMEM_WORKSPACE") or "."
     request = Initialise(
         folder=folder or (None if outside else call.workspace),
@@ -210,6 +206,8 @@ def init(
 
 def _initialised(call: Call, request: Initialise) -> Answer:
     """Carry out a request of `init`; a person at a terminal is asked what it leaves open."""
+    if request.folder and not Path(request.folder).exists():
+        _require_no_host(request.folder)
     asks = not call.as_json and sys.stdin.isatty()
     request = _placed(request) if asks and not request.dry_run else request
     result = memory.initialise(request, os.environ, progress(call))
@@ -220,6 +218,13 @@ def _initialised(call: Call, request: Initialise) -> Answer:
         maintenance.initialised_text(result),
         result.notes,
     )
+
+
+def _require_no_host(name: str) -> None:
+    if name in module("health.wiring").hosts({}):
+        name = shell_word(name)
+        hint = f"To set it up: mdmem init --for {name}; for a folder: mdmem init ./{name}"
+        raise UsageProblem(f"{name} is the name of an agent's host", hint)
 
 
 def _placed(request: Initialise) -> Initialise:

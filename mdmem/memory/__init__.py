@@ -505,7 +505,7 @@ class Memory:
 
     def changes(self, request: ShowChanges) -> ChangeList:
         """List commits' changes of facts, newest first. Raises UsageProblem (a day is invalid)."""
-        request = self._meant(request)
+        request = self._meant(request) if request.file else request
         with self._record_event("changes"):
             return module("queries.fact_changes").list_changes(self.workspace, request, self._say)
 
