@@ -64,7 +64,7 @@ def _synced(
 def _run_steps(workspace: Workspace, say: Say, progress: Progress | None) -> tuple[StepResult, ...]:
     is_below = bool(workspace.environment.get(BELOW_RUN))
     is_digest_due = not is_below and digesting.is_due(workspace)
-    if not is_digest_due and (is_below or not _has_night(workspace)):
+    if not is_digest_due and (is_below or due.due_day(workspace) is None):
         return (StepResult(record=unrecorded(digesting.STEP)),)
     workspace.ensure_state()
     results: list[StepResult] = []
@@ -87,13 +87,9 @@ def _run_steps(workspace: Workspace, say: Say, progress: Progress | None) -> tup
     return tuple(results)
 
 
-def _has_night(workspace: Workspace) -> bool:
-    return workspace.settings.dream != "off" and due.is_due(workspace)
-
-
 def _dreamt(workspace: Workspace, say: Say) -> Iterator[StepResult]:
     day = due.due_day(workspace)
-    if day is not None and _has_night(workspace):
+    if day is not None:
         night = partial(dreaming.carry_out, workspace, Dream(), say, day)
         yield _tried(workspace, dreaming.STEP, night)
 

@@ -257,20 +257,19 @@ class Night:
     def _covers_week_after(self, day: date) -> bool:
         return day <= date.max - WEEK and self._covers(day + WEEK)
 
+    def _is_all_new(self, day: date) -> bool:
+        is_since = self.since is not None and self.since <= day <= self.day
+        return is_since or self._covers(day)
+
     def is_new(self, entry: DreamCandidate) -> bool:
-        if self._covers(entry.day) or (self.since and self.since <= entry.day <= self.day):
+        if self._is_all_new(entry.day):
             return True
         is_known = self.seen is not None and self.seen.reaches(entry.begun)
         return entry.day in self.open_days and not is_known
 
     def judges_log_of(self, day: date) -> bool:
         """True if the log of a day may have entries to judge."""
-        return (
-            self._covers(day)
-            or self._covers_week_after(day)
-            or day in self.open_days
-            or (self.since is not None and self.since <= day <= self.day)
-        )
+        return self._is_all_new(day) or self._covers_week_after(day) or day in self.open_days
 
     def choose(self, entries: Iterable[DreamCandidate]) -> list[DreamCandidate]:
         """The entries to judge, in the order in which they were said."""

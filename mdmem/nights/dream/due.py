@@ -36,17 +36,14 @@ class SeenNight:
     time: int
 
 
-def is_due(workspace: Workspace) -> bool:
-    """True if the settings ask for dreams (proposed ones need `sessions`), and a day has ended."""
-    settings = workspace.settings
-    is_wanted = settings.dream == "apply" or (
-        settings.dream == "propose" and bool(settings.sessions)
-    )
-    return is_wanted and due_day(workspace) is not None
-
-
 def due_day(workspace: Workspace) -> date | None:
-    """The last ended day, if the last night was that of an earlier one."""
+    """The last ended day, if the last night was that of an earlier one.
+
+    None too where the settings ask for no night (one that proposes needs `sessions`).
+    """
+    dream = workspace.settings.dream
+    if dream != "apply" and not (dream == "propose" and workspace.settings.sessions):
+        return None
     newest = _last_ended(workspace)
     seen = read_seen(workspace)
     return newest if seen is None or seen.day < newest else None
