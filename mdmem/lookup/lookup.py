@@ -52,9 +52,13 @@ from mdmem.text.facts import Item, entries, holds_key, items, may_have_copies, n
 from mdmem.workspace import Workspace
 
 if TYPE_CHECKING:
-    from _typeshed import DataclassInstance
+    from dataclasses import Field
+    from typing import ClassVar, Protocol
 
     from mdmem.past.table import Trail
+
+    class _Record(Protocol):
+        __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
 
 
 _MOST_NAMED = 3
@@ -68,7 +72,7 @@ _NAMED = ("file", "fact", "entry", "first", "second", *_RUNS, "section")
 """The fields of requests that name a fact, a run or a file."""
 
 HintCommand = Callable[[FilePath], str]
-R = TypeVar("R", bound="DataclassInstance")
+R = TypeVar("R", bound="_Record")
 
 
 # What answers and files have for a fact, a run or a file.
