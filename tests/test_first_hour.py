@@ -236,7 +236,9 @@ class TestNothingIsWritten:
 
 
 class TestUndo:
-    @pytest.mark.parametrize("own", [None, OWN, f'{OWN}\n[in."/elsewhere"]\ndream = "off"\n'])
+    @pytest.mark.parametrize(
+        "own", [None, "", "[in]\n", OWN, f'{OWN}\n[in."/elsewhere"]\ndream = "off"\n']
+    )
     def test_everything_but_memory_is_as_before(
         self, shell: Shell, home: Path, system: Path, own: str | None
     ):

@@ -121,28 +121,19 @@ def take_out(kind: str, folder: Path, lines: str, environment: Mapping[str, str]
     wanted[kind][str(folder)] = left
     if removed != (own,):
         del wanted[kind][str(folder)]
-    if not wanted[kind]:
-        del wanted[kind]
     for after in (each for part in removed for each in _without(text, part)):
-        if _parsed(after) == wanted:
-            return _write(path, before, after)
+        if (parsed := _parsed(after)) is not None and {kind: {}, **parsed} == wanted:
+            return files.replace(path, after.encode(), before, files.temporary_name())
     return False
 
 
 def _without(text: str, lines: str) -> Iterator[str]:
-    """A text without whole lines, wherever they stand in it."""
+    """A text without these lines; if it has them several times, without each in turn."""
     at = text.find(lines)
     while at >= 0:
         if not at or text[at - 1] == "\n" or lines.startswith("\n"):
             yield text[:at] + text[at + len(lines) :]
         at = text.find(lines, at + 1)
-
-
-def _write(path: Path, before: bytes | None, text: str) -> bool:
-    if not text:
-        path.unlink()
-        return True
-    return files.replace(path, text.encode(), before, files.temporary_name())
 
 
 def _read(environment: Mapping[str, str]) -> tuple[Path, bytes | None, str]:
@@ -162,12 +153,12 @@ def _replace(
             "bad-settings", f"{path.name} has a form to which nothing can be added", hint
         )
     files.make_folders(path.parent)
-    if not _write(path, before, after):
+    if not files.replace(path, after.encode(), before, files.temporary_name()):
         raise StorageProblem(f"another program changed {path}", "Try again.")
     return AddedLines(path, before, after.encode())
 
 
-def _parsed(text: str) -> object:
+def _parsed(text: str) -> dict[str, Any] | None:
     with suppress(tomllib.TOMLDecodeError):
         return tomllib.loads(text)
     return None

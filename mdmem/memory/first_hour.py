@@ -176,7 +176,10 @@ class _Setup:
         return own_settings.lines_to_add(_TABLE, self._root, self._values, self._environment)
 
     def _write_settings(self) -> str:
+        path = config.user_settings_path(self._environment)
         if lines := self._lines_to_add():
+            if path and not path.exists():
+                self._note("made", str(path))
             self._note("settings", [str(self._root), lines])
             own_settings.add_to_table(_TABLE, self._root, self._values, self._environment)
         now = own_settings.table_of(_TABLE, self._root, self._environment)
@@ -323,6 +326,9 @@ def undo(environment: Mapping[str, str], tell: Tell) -> bool:
         is_out = own_settings.take_out(_TABLE, Path(folder), lines, environment)
         where = str(config.user_settings_path(environment))
         tell(where, "the lines are out" if is_out else f"changed since, so left:\n{lines}")
+    for made in map(Path, record.get("made", ())):
+        if files.read(made) == b"":
+            made.unlink()
     for system, root in record.get("timers", ()):
         try:
             with closing(Memory.open(Path(root), environment)) as memory:
