@@ -3,7 +3,8 @@
     python benchmarks/first_hour.py [--sessions 30] [--bytes 500000]
 
 The sessions are those of made_transcripts, one a day up to yesterday, with three plain statements
-in each, none of them twice. Nothing is installed on the machine: its timers are stand-ins.
+in each, none of them twice. Nothing is installed on the machine: scripts take the place of systemd
+and cron.
 """
 
 import argparse
@@ -31,7 +32,7 @@ QUESTIONS = (
 )  # fmt: skip
 _SHORT = 5
 SUBJECTS = ("keep the {}", "The {} server", "{} over")
-"""What is searched for in memory afterwards."""
+"""Searches in memory afterwards."""
 
 
 def make(home: Path, count: int, size: int) -> list[str]:

@@ -1,4 +1,4 @@
-"""What people type in place of a command (data/guesses.tsv) is answered by the call that is meant."""
+"""What people type for a command (data/guesses.tsv) is answered by the call that is meant."""
 
 import re
 import shlex

@@ -1,4 +1,4 @@
-"""Memory of other tools: each format by a small file in its shape, and what an import leaves alone."""
+"""Memory of other tools: each format by a small file in its shape; what an import leaves alone."""
 
 import json
 import os

@@ -5,9 +5,10 @@ A block that is marked `sh-session` is one; lines that begin with `$ ` are comma
 lines below are what they print, on standard output and standard error alike. The sessions of a page
 are one session: they share a folder that is empty at first, in the home of a person called Ada,
 where it is always the same machine and the same morning, until a comment with a day (`$ #
-2026-04-01`) says that it is another, and always the same folder, until a `cd` leaves it. So ids are always the same too, those
-of commits included. What a page names (`<!-- home: FOLDER -->`) is in that home before. The folder in which it all happens is shown as /home/ada, and what a page
-masks (`<!-- mask: REGEX -> TEXT -->`, such as a duration) as that text. Nothing else is rewritten.
+2026-04-01`) says that it is another, and always the same folder, until a `cd` leaves it. So ids are
+always the same too, those of commits included. What a page names (`<!-- home: FOLDER -->`) is in
+that home before. The folder in which it all happens is shown as /home/ada, and what a page masks
+(`<!-- mask: REGEX -> TEXT -->`, such as a duration) as that text. Nothing else is rewritten.
 
 The pages under tests/data/answers record what each command prints, as text and as JSON.
 """

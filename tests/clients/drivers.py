@@ -1,4 +1,4 @@
-"""How each client is run here: against a scripted API, in an empty home, one process a turn."""
+"""The clients' command lines: against a scripted API, in an empty home, one process a turn."""
 
 import json
 import re
@@ -19,8 +19,8 @@ _CONTROLS = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]|\x1b\][^\x07]*\x07")
 class Driver:
     """A client's command line, what is in its home and its environment, and its names in mdmem.
 
-    ADDRESS in a text is that of the API, FOLDER that of the trial. `begin` and `go_on` are the words that begin a session
-    and go on with the last one.
+    ADDRESS in a text is that of the API, FOLDER that of the trial. `begin` and `go_on` are the
+    words that begin a session and go on with the last one.
     """
 
     client: Client
@@ -34,7 +34,7 @@ class Driver:
     actor: str
     """Its agent's name, in the shell."""
     tools: str
-    """What it puts before the names of mdmem's tools; up to a dot, it is their namespace."""
+    """The prefix of the names of mdmem's tools; up to a dot, it is their namespace."""
     bridge: str | None = None
     """Its own tool by which it calls those of servers."""
     sessions: str | None = None
@@ -44,7 +44,7 @@ class Driver:
     opened: Sequence[str] = ()
     """The words that open it at a terminal, with a prompt; none where it shows no notice there."""
     loses_prompts: bool = False
-    """What it resumes is without the prompt that the start block stood before, and its block."""
+    """A resumed session lacks the first prompt, and with it the start block."""
 
     def set_up(self, trial: Trial, api: ScriptedApi) -> None:
         """Point the client to an API, and write its settings."""

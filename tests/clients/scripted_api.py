@@ -349,8 +349,8 @@ def _texts(value: Any) -> Iterator[str]:
 
 
 def blocks(body: Json) -> list[str]:
-    """The blocks of memory in a request, in order; one that stands there twice is there twice.
-    Some clients escape them.
+    """The blocks of memory in a request, in order, each as often as it occurs. Some
+    clients escape them.
     """
     parts = unescape("\n".join(texts(body))).split(BLOCK_OPENING)[1:]
     return [part.partition(BLOCK_CLOSING)[0].strip() for part in parts]

@@ -1,5 +1,5 @@
-"""What is the same in every host that `mdmem init --for` sets up: asserted is what its model would
-have been sent.
+"""Behaviour that every host set up by `mdmem init --for` has: asserted is what its model would have
+been sent.
 """
 
 import shutil

@@ -1,4 +1,4 @@
-"""Pi with mdmem's extension: blocks at the start and for a prompt, once, and the end of a session."""
+"""Pi with mdmem's extension: blocks at the start and for a prompt, and the end of a session."""
 
 import json
 from pathlib import Path

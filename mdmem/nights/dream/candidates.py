@@ -167,7 +167,7 @@ def _said(
             time for name in ids_of(fact) for time in times.facts.get(name, ()) if time <= committed
         ]
     day = occurrence.entry.section[-1] if occurrence.entry.section else ""
-    if not moments and is_iso_day(day):  # as imported facts stand
+    if not moments and is_iso_day(day):  # as that of an imported fact
         moments = [datetime.fromisoformat(day).replace(tzinfo=committed.tzinfo)]
     return max(moments, default=committed)
 

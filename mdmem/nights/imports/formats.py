@@ -187,7 +187,7 @@ def read_note(text: str, file: str, of_claude: bool) -> Told | None:
 
 
 def _observations(document: Document, front: _Record, file: str, time: Any) -> Told:
-    """Observations and relations of basic-memory; each names its note, as it stands alone here.
+    """Observations and relations of basic-memory, each beginning with the title of its note.
 
     https://docs.basicmemory.com/concepts/knowledge-format
     """
@@ -206,7 +206,7 @@ def _observations(document: Document, front: _Record, file: str, time: Any) -> T
 
 
 def _with_tags_last(text: str) -> str:
-    """A text in which a context in parentheses does not stand behind the tags."""
+    """A text with its context (in parentheses) before the tags."""
     head, opening, context = text.rpartition(" (")
     if not opening or not context.endswith(")"):
         return text
