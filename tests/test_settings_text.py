@@ -1,6 +1,8 @@
 """Entries put into settings files of other programs as text, and taken out again."""
 
 import json
+from collections.abc import Mapping
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -10,23 +12,23 @@ from mdmem.editors import settings_text
 from mdmem.editors.settings_text import calls_mdmem, inserted, json_entries, without, yaml_entry
 
 SERVER = {"mcpServers": {"mdmem": {"command": "/opt/mdmem", "args": ["mcp"]}}}
-HOOKS = {
+HOOKS: Mapping[str, Any] = {
     "version": 1,
     "hooks": {"start": [{"command": "/opt/mdmem hook"}], "end": [{"command": "/opt/mdmem hook"}]},
 }
 EXTENSION = {"extensions": {"mdmem": {"cmd": "/opt/mdmem", "args": ["mcp"]}}}
 
 
-def put_in(text: str, wanted: object) -> str:
-    return inserted(text, json_entries(text, wanted))  # type: ignore[arg-type]
+def put_in(text: str, wanted: Mapping[str, Any]) -> str:
+    return inserted(text, json_entries(text, wanted))
 
 
-def taken_out(text: str, wanted: object) -> str:
+def taken_out(text: str, wanted: Mapping[str, Any]) -> str:
     """The text after a round trip, which has to be a fixed point in between."""
-    added = [each for _, each in json_entries(text, wanted)]  # type: ignore[arg-type]
+    added = [each for _, each in json_entries(text, wanted)]
     after = put_in(text, wanted)
     assert added
-    assert json_entries(after, wanted) == []  # type: ignore[arg-type]
+    assert json_entries(after, wanted) == []
     rest, changed = without(after, added)
     assert changed == ()
     return rest
@@ -79,7 +81,7 @@ def test_entries_of_lists(before: str):
     assert values["version"] == 1
     for name in ("start", "end"):
         (entry,) = (each for each in values["hooks"][name] if "mdmem" in each["command"])
-        assert entry == HOOKS["hooks"][name][0]  # type: ignore[index]
+        assert entry == HOOKS["hooks"][name][0]
 
 
 keys = st.sampled_from(["a", "hooks", "start", "mcpServers", "x y", "\u00e9"])
@@ -91,17 +93,19 @@ trees = st.recursive(
 
 
 @given(st.dictionaries(keys, trees, max_size=4), st.sampled_from([None, 0, 1, 2, "\t"]))
-def test_what_can_be_merged_is_merged_and_restored(values: object, indent: int | str | None):
+def test_what_can_be_merged_is_merged_and_restored(
+    values: dict[str, Any], indent: int | str | None
+):
     text = json.dumps(values, indent=indent)
     try:
         json_entries(text, SERVER)
     except ValueError:
-        assert not isinstance(values["mcpServers"], dict)  # type: ignore[index]
+        assert not isinstance(values["mcpServers"], dict)
         return
     assert taken_out(text, SERVER) == text
     merged = json.loads(put_in(text, SERVER))
     del merged["mcpServers"]["mdmem"]
-    assert merged == {"mcpServers": {}, **values}  # type: ignore[dict-item]
+    assert merged == {"mcpServers": {}, **values}
 
 
 @pytest.mark.parametrize(
@@ -129,9 +133,9 @@ def test_an_entry_of_the_users_that_calls_mdmem_stays(text: str):
         ("/* no end", SERVER),
     ],
 )
-def test_what_is_not_sure_is_refused(text: str, wanted: object):
+def test_what_is_not_sure_is_refused(text: str, wanted: Mapping[str, Any]):
     with pytest.raises(ValueError, match=r"."):
-        json_entries(text, wanted)  # type: ignore[arg-type]
+        json_entries(text, wanted)
 
 
 def test_an_entry_is_found_again_with_other_spaces_and_commas_around():

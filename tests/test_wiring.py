@@ -7,6 +7,7 @@ import os
 import stat
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -80,7 +81,7 @@ def put(path: Path, text: str) -> Path:
     return path
 
 
-def entries(path: Path) -> object:
+def entries(path: Path) -> Any:
     return json.loads(settings_text.json_plain(path.read_bytes().decode()))
 
 
@@ -147,7 +148,7 @@ def test_the_full_path_of_the_program_is_written(environment: Mapping[str, str],
             for name in ("sessionStart", "sessionEnd")
         },
     }
-    server = entries(home / ".cursor/mcp.json")["mcpServers"]["mdmem"]  # type: ignore[index]
+    server = entries(home / ".cursor/mcp.json")["mcpServers"]["mdmem"]
     assert (server["command"], server["args"]) == (full_path, ["mcp"])
 
 
