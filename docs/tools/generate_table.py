@@ -2,6 +2,7 @@
 line itself: `make docs`. A test holds that it is current.
 """
 
+from collections import Counter
 from pathlib import Path
 from typing import Any, get_args, get_origin
 
@@ -9,6 +10,7 @@ from typer.main import get_command
 
 from mdmem.cli import fast_parser
 from mdmem.cli.app import app
+from mdmem.cli.commands import COMMANDS
 from mdmem.model import Source
 
 MODULE = Path(fast_parser.__file__).with_name("parameter_table.py")
@@ -19,32 +21,33 @@ from mdmem.cli.fast_parser import ParameterTable
 from mdmem.model import Source
 
 # fmt: off
-TABLE: ParameterTable = {'''
+'''
 
 
 def module() -> str:
-    """The whole module."""
+    """The whole module; what commands of two names take is there once."""
     root: Any = get_command(app)
-    simple_commands = {
+    commands = {
         name: command for name, command in root.commands.items() if not hasattr(command, "commands")
     }
-    return "\n".join(
-        [
-            HEAD,
-            *(line for name, command in simple_commands.items() for line in rows(name, command)),
-            "}",
-            "",
-        ]
-    )
+    functions = {name: (COMMANDS[name].module, COMMANDS[name].function) for name in commands}
+    times = Counter(functions.values())
+    shared = {functions[name]: f"_{name.replace('-', '_').upper()}" for name in reversed(commands)}
+    tables, lines = {}, []
+    for name, command in commands.items():
+        function = functions[name]
+        if times[function] > 1:
+            tables[shared[function]] = rows(command)
+            lines.append(f'    "{name}": {shared[function]},')
+        else:
+            lines += [f'    "{name}": (', *(f"    {each}" for each in rows(command)), "    ),"]
+    hoisted = (line for name, each in tables.items() for line in (f"{name} = (", *each, ")"))
+    return HEAD + "\n".join([*hoisted, "TABLE: ParameterTable = {", *lines, "}", ""])
 
 
-def rows(name: str, command: Any) -> list[str]:
-    """One command's part of it."""
-    return [
-        f'    "{name}": (',
-        *(f"        {row(parameter)}," for parameter in command.params if not parameter.hidden),
-        "    ),",
-    ]
+def rows(command: Any) -> list[str]:
+    """What a command takes, a line for each."""
+    return [f"    {row(parameter)}," for parameter in command.params if not parameter.hidden]
 
 
 def row(parameter: Any) -> str:

@@ -11,7 +11,7 @@ from datetime import date, timedelta
 from itertools import islice
 from pathlib import Path
 from posixpath import normpath
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from mdmem.editors import facts as fact_editor
 from mdmem.folder import files, layout
@@ -52,13 +52,7 @@ from mdmem.text.facts import Item, entries, holds_key, items, may_have_copies, n
 from mdmem.workspace import Workspace
 
 if TYPE_CHECKING:
-    from dataclasses import Field
-    from typing import ClassVar, Protocol
-
     from mdmem.past.table import Trail
-
-    class _Record(Protocol):
-        __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
 
 
 _MOST_NAMED = 3
@@ -72,7 +66,7 @@ _NAMED = ("file", "fact", "entry", "first", "second", *_RUNS, "section")
 """The fields of requests that name a fact, a run or a file."""
 
 HintCommand = Callable[[FilePath], str]
-R = TypeVar("R", bound="_Record")
+R = TypeVar("R")
 
 
 # What answers and files have for a fact, a run or a file.
@@ -94,7 +88,7 @@ def as_meant(workspace: Workspace, request: R) -> R:
         superseded = _named(workspace, "supersedes", options.supersedes)
         changed["options"] = replace(options, **superseded)
     fields = {name: value for name, value in changed.items() if hasattr(request, name)}
-    return replace(request, **fields) if fields else request
+    return cast("R", replace(cast("Any", request), **fields)) if fields else request
 
 
 def _named(workspace: Workspace, name: str, word: str) -> dict[str, Any]:

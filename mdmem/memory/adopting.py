@@ -52,7 +52,7 @@ from mdmem.workspace import (
     open_at,
     project_path,
     removed_from,
-    require_own_person,
+    require_person,
     require_writer,
 )
 
@@ -566,6 +566,13 @@ def _folders(top: Path, progress: Progress | None) -> Iterator[Path]:
 
 def _is_searched(name: str) -> bool:
     return name in _HIDDEN if name.startswith(".") else name not in _SKIPPED
+
+
+def require_own_person(environment: Mapping[str, str], does: str, line: str = "") -> None:
+    """`require_person` of who gives the command, where no workspace is open."""
+    people = config.own_list("people", environment)
+    actor = actor_in_shell((environment.get("MDMEM_ACTOR"),), people, environment)
+    require_person(actor, people, does, line)
 
 
 def adopt_found(

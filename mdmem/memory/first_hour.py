@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 from mdmem.folder import config, files, layout, own_settings
 from mdmem.health import schedule, wiring
 from mdmem.health.wiring import HostChange
-from mdmem.memory import Memory, outside
+from mdmem.memory import Memory, adopting, outside
 from mdmem.model.errors import (
     MdmemError,
     RepositoryProblem,
@@ -39,7 +39,6 @@ from mdmem.sessions.files import Scope, find_files, read_head
 from mdmem.workspace import (
     Progress,
     existing_folder,
-    require_own_person,
     workspaces_meant_by,
 )
 
@@ -61,7 +60,7 @@ def find(environment: Mapping[str, str], named: str | None = None) -> SetupFindi
 
     Raises WorkspaceProblem (`not-allowed`: an agent asks), MdmemError.
     """
-    require_own_person(environment, "set up memory", verb("setup"))
+    adopting.require_own_person(environment, "set up memory", verb("setup"))
     named = named or environment.get("MDMEM_WORKSPACE")
     start = existing_folder(named or ".").resolve()
     workspace = next(workspaces_meant_by((start,), environment), None)
@@ -314,7 +313,7 @@ def undo(environment: Mapping[str, str], tell: Tell) -> bool:
     What was changed since stays too, and is named. False: a host or timer could not be reached, so
     that it is tried again by the next call. Raises MdmemError.
     """
-    require_own_person(environment, "set up memory", verb("setup"))
+    adopting.require_own_person(environment, "set up memory", verb("setup"))
     record = _read_record(environment)
     left: dict[str, list[Any]] = {}
     for host in record.get("hosts", ()):

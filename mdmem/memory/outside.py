@@ -37,7 +37,6 @@ from mdmem.workspace import (
     adoption,
     existing_folder,
     project_path,
-    require_own_person,
     workspace_of_tree,
     workspaces_meant_by,
 )
@@ -163,7 +162,7 @@ def _for_project(
     request: Initialise, environment: Mapping[str, str], progress: Progress | None
 ) -> InitResult:
     start = existing_folder(request.project or ".")
-    require_own_person(environment, "change your settings")
+    adopting.require_own_person(environment, "change your settings")
     if (settings_path := config.user_settings_path(environment)) is None:
         raise StorageProblem("no home is known for your settings", "Set HOME.")
     path = project_path(start)

@@ -349,13 +349,6 @@ def require_person(actor: str | None, people: Iterable[str], does: str, line: st
         )
 
 
-def require_own_person(environment: Mapping[str, str], does: str, line: str = "") -> None:
-    """`require_person` of who gives the command, where no workspace is open."""
-    people = config.own_list("people", environment)
-    actor = actor_in_shell((environment.get("MDMEM_ACTOR"),), people, environment)
-    require_person(actor, people, does, line)
-
-
 def proposes(actor: str | None, settings: Settings, environment: Mapping[str, str]) -> bool:
     """True if the settings make proposals of what an actor writes.
 
