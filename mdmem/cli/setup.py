@@ -155,7 +155,6 @@ def _pass(command: str, outcome: object) -> None:
 def setup_text(result: SetupResult) -> str:
     there = _there(result.workspace)
     said = result.lines[:_MOST_ORIGINS]
-    waits = f"{number_of(result.proposals, 'proposal')} to review: {there} review"
     example = said[0].text if said else result.example
     return "\n".join(
         [
@@ -163,7 +162,11 @@ def setup_text(result: SetupResult) -> str:
             result.block or "(nothing yet: talk to your agent, and it will be)",
             *(["", f"Where it was said (to read one: {there} sessions NAME):"] if said else []),
             *(f"  {one_line(each.text)}  ({each.cited})" for each in said),
-            *([waits] if result.proposals else []),
+            *(
+                [f"{number_of(result.proposals, 'proposal')} to review: {there} review"]
+                if result.proposals
+                else []
+            ),
             "",
             "To try:",
             *(f"  {there} {verb} {shell_word(example)}" for verb in _VERBS if example),

@@ -619,8 +619,11 @@ def wire_hosts(
     host: str, environment: Mapping[str, str], undo: bool, in_project: bool, dry_run: bool
 ) -> Iterator[HostChange]:
     """Set a host up, or all that are installed. Raises WorkspaceProblem, StorageProblem."""
-    line = f"{verb('init')} {field('host')} {shell_word(host)}"
-    require_own_person(environment, "set up an agent's host", line)
+    require_own_person(
+        environment,
+        "set up an agent's host",
+        f"{verb('init')} {field('host')} {shell_word(host)}",
+    )
     states = {state.name: state.installed for state in wiring.found_hosts(environment)}
     if host not in (*states, "all"):
         raise UsageProblem(f"{field('host')} takes one of: {', '.join((*states, 'all'))}")

@@ -111,11 +111,14 @@ def _sessions(scope: Scope, environment: Mapping[str, str]) -> Mapping[str, int]
 
 
 class _Step(NamedTuple):
-    """A command, what carries it out and returns what came of it, and the lines that it adds."""
+    """A command, and what carries it out and returns what came of it.
+
+    Of settings it is their path, with the lines to add; empty for none.
+    """
 
     command: str
     carry_out: Callable[[], object]
-    lines: str = ""
+    lines: str | None = None
 
 
 class _Setup:
@@ -130,53 +133,46 @@ class _Setup:
         self._answers = answers
         self._environment = environment
         self._progress = progress
+        self._values = _settings(found, answers, environment)
         self._record = _read_record(environment)
         self._root = Path(answers.folder or found.folder)
-        self._opened = ExitStack()
+        self.opened = ExitStack()
 
     def steps(self) -> Iterator[_Step]:
         yield _Step(_init_command(self._found, self._answers), self._make)
-        where = str(config.user_settings_path(self._environment))
-        yield _Step(where, self._write_settings, self._lines_to_add())
+        lines = own_settings.lines_to_add(_TABLE, self._root, self._values, self._environment)
+        yield _Step(
+            str(config.user_settings_path(self._environment)),
+            partial(self._write_settings, lines),
+            lines,
+        )
         for host in self._answers.hosts:
             yield _Step(_host_command(host), partial(self._wire, host))
         if self._answers.reads:
-            yield _Step(verb("digest"), lambda: self._memory.pipelines.digest(Digest()))
+            yield _Step(verb("digest"), lambda: self.memory.pipelines.digest(Digest()))
             yield _Step(
-                verb("dream", "apply"), lambda: self._memory.pipelines.dream(Dream(apply=True))
+                verb("dream", "apply"), lambda: self.memory.pipelines.dream(Dream(apply=True))
             )
         if self._answers.nights != "off":
             yield _Step(verb("schedule", "install"), self._install_timer)
 
-    def carry_out(self, tell: Tell) -> SetupResult:
-        with self._opened:
-            for step in self.steps():
-                tell(step.command, step.carry_out())
-            return _result(self._memory)
-
     @cached_property
-    def _memory(self) -> Memory:
+    def memory(self) -> Memory:
         memory = Memory.open(self._root, self._environment, progress=self._progress)
-        return self._opened.enter_context(closing(memory))
+        return self.opened.enter_context(closing(memory))
 
     def _make(self) -> str:
         result = outside.initialise(
             _init_request(self._found, self._answers), self._environment, self._progress
         )
         self._root = result.workspace
-        is_new = result.newly_adopted or result.written or result.made_repository
-        return str(self._root) if is_new else f"{self._root}, as it was"
+        if result.newly_adopted or result.written or result.made_repository:
+            return str(self._root)
+        return f"{self._root}, as it was"
 
-    @cached_property
-    def _values(self) -> Mapping[str, own_settings.Value]:
-        return _settings(self._found, self._answers, self._environment)
-
-    def _lines_to_add(self) -> str:
-        return own_settings.lines_to_add(_TABLE, self._root, self._values, self._environment)
-
-    def _write_settings(self) -> str:
+    def _write_settings(self, lines: str) -> str:
         path = config.user_settings_path(self._environment)
-        if lines := self._lines_to_add():
+        if lines:
             if path and not path.exists():
                 self._note("made", str(path))
             self._note("settings", [str(self._root), lines])
@@ -199,17 +195,19 @@ class _Setup:
             was_noted = timer in self._record.get("timers", ())
             self._note("timers", timer)
             with suppress(RepositoryProblem, OSError):
-                done = self._memory.pipelines.schedule(Schedule(system, install=True))
+                done = self.memory.pipelines.schedule(Schedule(system, install=True))
                 if done.active and (done.changed or was_noted):
                     return f"by {system}, every five minutes"
                 if done.changed:
-                    self._memory.pipelines.schedule(Schedule(system, uninstall=True))
+                    self.memory.pipelines.schedule(Schedule(system, uninstall=True))
                 self._unnote("timers", timer)
                 if done.active:
                     return f"by {system}, as before"
             self._unnote("timers", timer)
-        line = schedule.line_by_hand(self._memory.workspace)
-        return f"no timer can be put in here; have something call, often: {line}"
+        return (
+            "no timer can be put in here; have something call, often: "
+            f"{schedule.line_by_hand(self.memory.workspace)}"
+        )
 
     def _note(self, name: str, value: object) -> None:
         """Record, before it is done, what `undo` is to take back."""
@@ -228,8 +226,11 @@ def commands(
     found: SetupFindings, answers: SetupAnswers, environment: Mapping[str, str]
 ) -> tuple[str, ...]:
     """The commands and lines of settings that `carry_out` would use."""
-    steps = _Setup(found, answers, environment).steps()
-    return tuple(f"{step.command}:\n{step.lines}" if step.lines else step.command for step in steps)
+    return tuple(
+        f"{step.command}:\n{step.lines}" if step.lines else step.command
+        for step in _Setup(found, answers, environment).steps()
+        if step.lines != ""
+    )
 
 
 def carry_out(
@@ -240,7 +241,11 @@ def carry_out(
     progress: Progress | None = None,
 ) -> SetupResult:
     """Take the steps; done ones stay if one fails, and are not done again. Raises MdmemError."""
-    return _Setup(found, answers, environment, progress).carry_out(tell)
+    setup = _Setup(found, answers, environment, progress)
+    with setup.opened:
+        for step in setup.steps():
+            tell(step.command, step.carry_out())
+        return _result(setup.memory)
 
 
 def _init_request(found: SetupFindings, answers: SetupAnswers) -> Initialise:
@@ -267,11 +272,12 @@ def _settings(
 ) -> dict[str, own_settings.Value]:
     read: dict[str, own_settings.Value] = {}
     if answers.reads:
-        day = config.now(config.Settings(), environment).date() - DAYS
         read = {
             "sessions": list(found.sessions),
             "session_scope": "all" if found.everything else "project",
-            "sessions_since": day.isoformat(),
+            "sessions_since": (
+                config.now(config.Settings(), environment).date() - DAYS
+            ).isoformat(),
         }
     return {**read, "dream": answers.nights}
 
@@ -323,8 +329,10 @@ def undo(environment: Mapping[str, str], tell: Tell) -> bool:
             left.setdefault("hosts", []).append(host)
     for folder, lines in record.get("settings", ()):
         is_out = own_settings.take_out(_TABLE, Path(folder), lines, environment)
-        where = str(config.user_settings_path(environment))
-        tell(where, "the lines are out" if is_out else f"changed since, so left:\n{lines}")
+        tell(
+            str(config.user_settings_path(environment)),
+            "the lines are out" if is_out else f"changed since, so left:\n{lines}",
+        )
     for made in map(Path, record.get("made", ())):
         if files.read(made) == b"":
             made.unlink()
