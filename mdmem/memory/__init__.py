@@ -476,9 +476,8 @@ class Memory:
     def facts(self, request: ListFacts) -> FactList:
         """List the facts of memory, newest first."""
         request = self._meant(request) if request.file else request
-        seen, asked = self._as_seen(), request
-        if seen.contents is not None:
-            asked = replace(request, limit=0, offset=0)
+        seen = self._as_seen()
+        asked = request if seen.contents is None else replace(request, limit=0, offset=0)
         listed = module("queries.search").facts(self.workspace, asked, self._say, self._progress)
         if seen.contents is not None:
             listed = module("queries.own_hits").in_facts(seen, request, listed)

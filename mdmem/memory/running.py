@@ -88,8 +88,7 @@ def _run_steps(workspace: Workspace, say: Say, progress: Progress | None) -> tup
 
 
 def _dreamt(workspace: Workspace, say: Say) -> Iterator[StepResult]:
-    day = due.due_day(workspace)
-    if day is not None:
+    if day := due.due_day(workspace):
         night = partial(dreaming.carry_out, workspace, Dream(), say, day)
         yield _tried(workspace, dreaming.STEP, night)
 

@@ -258,8 +258,7 @@ class Night:
         return day <= date.max - WEEK and self._covers(day + WEEK)
 
     def _is_all_new(self, day: date) -> bool:
-        is_since = self.since is not None and self.since <= day <= self.day
-        return is_since or self._covers(day)
+        return self._covers(day) or (self.since is not None and self.since <= day <= self.day)
 
     def is_new(self, entry: DreamCandidate) -> bool:
         if self._is_all_new(entry.day):
