@@ -16,6 +16,7 @@ from mdmem.memory import first_hour
 
 __all__ = ["system"]
 SAID = "We decided to name the boiler Heron because of the licence."
+ELSEWHERE = '[in."/elsewhere"]\ndream = "off"\n'
 KEPT = "name the boiler Heron"
 CURSOR = '{\n  "mcpServers": {}  // none yet\n}\n'
 OWN = '# mine\npeople = ["ada"]  # and nobody else\n'
@@ -236,9 +237,7 @@ class TestNothingIsWritten:
 
 
 class TestUndo:
-    @pytest.mark.parametrize(
-        "own", [None, "", "[in]\n", OWN, f'{OWN}\n[in."/elsewhere"]\ndream = "off"\n']
-    )
+    @pytest.mark.parametrize("own", [None, "", "[in]\n", OWN, f"{OWN}\n{ELSEWHERE}"])
     def test_everything_but_memory_is_as_before(
         self, shell: Shell, home: Path, system: Path, own: str | None
     ):

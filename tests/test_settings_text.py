@@ -1,7 +1,6 @@
 """Entries put into settings files of other programs as text, and taken out again."""
 
 import json
-from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -12,18 +11,18 @@ from mdmem.editors import settings_text
 from mdmem.editors.settings_text import calls_mdmem, inserted, json_entries, without, yaml_entry
 
 SERVER = {"mcpServers": {"mdmem": {"command": "/opt/mdmem", "args": ["mcp"]}}}
-HOOKS: Mapping[str, Any] = {
+HOOKS: dict[str, Any] = {
     "version": 1,
     "hooks": {"start": [{"command": "/opt/mdmem hook"}], "end": [{"command": "/opt/mdmem hook"}]},
 }
 EXTENSION = {"extensions": {"mdmem": {"cmd": "/opt/mdmem", "args": ["mcp"]}}}
 
 
-def put_in(text: str, wanted: Mapping[str, Any]) -> str:
+def put_in(text: str, wanted: dict[str, Any]) -> str:
     return inserted(text, json_entries(text, wanted))
 
 
-def taken_out(text: str, wanted: Mapping[str, Any]) -> str:
+def taken_out(text: str, wanted: dict[str, Any]) -> str:
     """The text after a round trip, which has to be a fixed point in between."""
     added = [each for _, each in json_entries(text, wanted)]
     after = put_in(text, wanted)
@@ -93,9 +92,7 @@ trees = st.recursive(
 
 
 @given(st.dictionaries(keys, trees, max_size=4), st.sampled_from([None, 0, 1, 2, "\t"]))
-def test_what_can_be_merged_is_merged_and_restored(
-    values: dict[str, Any], indent: int | str | None
-):
+def test_what_can_be_merged_is_restored(values: dict[str, Any], indent: int | str | None):
     text = json.dumps(values, indent=indent)
     try:
         json_entries(text, SERVER)
@@ -133,7 +130,7 @@ def test_an_entry_of_the_users_that_calls_mdmem_stays(text: str):
         ("/* no end", SERVER),
     ],
 )
-def test_what_is_not_sure_is_refused(text: str, wanted: Mapping[str, Any]):
+def test_what_is_not_sure_is_refused(text: str, wanted: dict[str, Any]):
     with pytest.raises(ValueError, match=r"."):
         json_entries(text, wanted)
 

@@ -64,7 +64,7 @@ class Driver:
         return trial.run(*(prompt if word == PROMPT else word for word in words))
 
     def open(self, trial: Trial, prompt: str) -> str:
-        """Open it at a terminal, and press Enter at whatever it asks; what stood on the screen."""
+        """Open it at a terminal, and press Enter at whatever it asks; returns the screen."""
         words = [prompt if word == PROMPT else word for word in self.opened]
         environment = {**trial.environment, "TERM": "xterm-256color"}
         screen = type_lines(words, trial.folder, environment, [""] * _ENTERS, lambda: _ENTERS)

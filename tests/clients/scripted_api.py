@@ -349,9 +349,7 @@ def _texts(value: Any) -> Iterator[str]:
 
 
 def blocks(body: Json) -> list[str]:
-    """The blocks of memory in a request, in order, each as often as it occurs. Some
-    clients escape them.
-    """
+    """The blocks of memory in a request, in order, repeated and escaped ones too."""
     parts = unescape("\n".join(texts(body))).split(BLOCK_OPENING)[1:]
     return [part.partition(BLOCK_CLOSING)[0].strip() for part in parts]
 

@@ -23,9 +23,7 @@ def type_lines(
     lines: Sequence[str],
     answered: Callable[[], int],
 ) -> str:
-    """Type each line once the one before is answered; what stood on the screen. `answered`: the
-    number of answers so far.
-    """
+    """Type each line once `answered` counts the one before; returns what the screen showed."""
     process, terminal = pty.fork()
     if process == 0:
         os.chdir(folder)
