@@ -16,7 +16,7 @@ from mdmem.cli.commands import Answer, open_memory, progress, read_argument
 from mdmem.cli.fast_parser import Call
 from mdmem.cli.terminal import count, in_flags, shown
 from mdmem.folder import installed
-from mdmem.model.errors import UsageProblem, number_of
+from mdmem.model.errors import UsageProblem, number_of, shell_word
 from mdmem.model.pipelines import Sync
 from mdmem.model.reads import FoundWorkspace, Initialise
 from mdmem.model.rules import parse_allowances
@@ -224,7 +224,8 @@ def _require_no_host(name: str) -> None:
     if name in module("health.wiring").hosts({}):
         raise UsageProblem(
             f"{name} is the name of an agent's host",
-            f"To set it up: mdmem init --for {name}; for a folder: mdmem init ./{name}",
+            f"To set it up: mdmem init --for {shell_word(name)}; for a folder: "
+            f"mdmem init ./{shell_word(name)}",
         )
 
 
