@@ -194,9 +194,9 @@ def wire(
 
     Raises StorageProblem: what is put in cannot be noted, so nothing is.
     """
-    host, records = hosts(environment, workspace)[name], _load(environment)
+    host, records = hosts(environment, workspace)[name], load_record(_record_path(environment))
     entries = records.setdefault(name, {})
-    save = None if dry_run else lambda: _save(records, environment)
+    save = None if dry_run else lambda: save_record(_record_path(environment), records)
     has_program = _has_program(host, environment)
     versions = _versions(host)
     due = () if __version__ in versions else (*(host.remove if versions else ()), *host.install)
@@ -228,7 +228,7 @@ def wire(
 
 def unwire(name: str, environment: Mapping[str, str], dry_run: bool = False) -> HostChange:
     """Take out of a host what `wire` put in. An entry that was edited since stays, and is named."""
-    host, records = hosts(environment)[name], _load(environment)
+    host, records = hosts(environment)[name], load_record(_record_path(environment))
     entries = records.get(name, {})
     is_there = "" in entries or _versions(host)
     commands = host.remove if is_there else ()
@@ -248,7 +248,7 @@ def unwire(name: str, environment: Mapping[str, str], dry_run: bool = False) -> 
     if name in records and not dry_run:
         if not problems:
             del records[name]
-        _save(records, environment)
+        save_record(_record_path(environment), records)
     return HostChange(
         host=name,
         title=host.title,
@@ -403,18 +403,17 @@ def _record_path(environment: Mapping[str, str]) -> Path:
     raise StorageProblem("no home is known, to note what is put in", "Set HOME.")
 
 
-def _load(environment: Mapping[str, str]) -> dict[str, _Entries]:
-    path = _record_path(environment)
-    records = read_json(path) if path.exists() else {}
-    if not isinstance(records, dict):
+def load_record(path: Path) -> dict[str, Any]:
+    """What was put in, by a file that notes it; empty without one. Raises StorageProblem."""
+    record = read_json(path) if path.exists() else {}
+    if not isinstance(record, dict):
         raise StorageProblem(f"{path} cannot be read", "Move it away.")
-    return records
+    return record
 
 
-def _save(records: Mapping[str, _Entries], environment: Mapping[str, str]) -> None:
-    path = _record_path(environment)
+def save_record(path: Path, record: Mapping[str, Any]) -> None:
     files.make_folders(path.parent, files.PRIVATE_FOLDER)
-    files.write_record(path, json.dumps(records, indent=1) + "\n")
+    files.write_record(path, json.dumps(record, indent=1) + "\n")
 
 
 # What hosts keep, which may be anything.

@@ -6,7 +6,6 @@ timers is noted in the user's state folder before it is done, for `undo`.
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, suppress
@@ -23,7 +22,6 @@ from mdmem.memory import Memory, adopting, outside
 from mdmem.model.errors import (
     MdmemError,
     RepositoryProblem,
-    StorageProblem,
     TranscriptProblem,
     field,
     shell_word,
@@ -357,17 +355,10 @@ def _record_path(environment: Mapping[str, str]) -> Path | None:
 
 
 def _read_record(environment: Mapping[str, str]) -> dict[str, Any]:
-    """Raises StorageProblem: there is one, and it cannot be read."""
     path = _record_path(environment)
-    if path is None or not path.exists():
-        return {}
-    record = wiring.read_json(path)
-    if not isinstance(record, dict):
-        raise StorageProblem(f"{path} cannot be read", "Move it away.")
-    return record
+    return wiring.load_record(path) if path else {}
 
 
 def _write_record(record: Mapping[str, Any], environment: Mapping[str, str]) -> None:
     if path := _record_path(environment):
-        files.make_folders(path.parent, files.PRIVATE_FOLDER)
-        files.write_record(path, json.dumps(record, indent=1) + "\n")
+        wiring.save_record(path, record)
