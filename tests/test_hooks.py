@@ -189,24 +189,71 @@ def tools_without_mdmem(tmp_path: Path) -> Path:
 
 class TestBackground:
     def test_after_everything_that_moves_head(self, world: World, repository: Path, calls: Calls):
-        commit(world, repository, "a.txt")
         install(hooks(repository), str(calls.python))
-        commit(world, repository, "b.txt")
-        assert calls.next() == "post-commit"
-        world.git(repository, "checkout", "-q", "-b", "other")
-        assert calls.next() == "post-checkout"
+        commit(world, repository, "MEMORY.md")  # the first commit
+        assert [calls.next(), calls.next()] == ["pre-commit", "post-commit"]
+        commit(world, repository, "memory/a.MD")
+        assert [calls.next(), calls.next()] == ["pre-commit", "post-commit"]
         world.git(repository, "commit", "-q", "--amend", "-m", "y")
-        assert {calls.next(), calls.next()} == {"post-commit", "post-rewrite"}
-        world.git(repository, "checkout", "-q", "-B", "main", "HEAD~1")
+        assert calls.next() == "post-commit"
+        world.git(repository, "rm", "-q", "--cached", "memory/a.MD")
+        world.git(repository, "tag", "with")
+        world.git(repository, "commit", "-q", "--amend", "--allow-empty", "-m", "y")
+        assert [calls.next(), calls.next()] == ["pre-commit", "post-rewrite"]
+        world.git(repository, "checkout", "-q", "-f", "-B", "main", "with")
         assert calls.next() == "post-checkout"
-        world.git(repository, "merge", "-q", "--ff-only", "other")
+        world.git(repository, "checkout", "-q", "HEAD", "--", "MEMORY.md")
+        assert calls.next() == "post-checkout"
+        world.git(repository, "reset", "-q", "--hard", "HEAD~1")
+        world.git(repository, "merge", "-q", "--ff-only", "with")
         assert calls.next() == "post-merge"
+
+    @pytest.mark.parametrize("pathspecs", ["", "1"])
+    def test_what_has_no_markdown_starts_no_python(
+        self, world: World, repository: Path, calls: Calls, pathspecs: str
+    ):
+        environment = {"GIT_LITERAL_PATHSPECS": pathspecs, "old": "x"}
+        commit(world, repository, "MEMORY.md")
+        install(hooks(repository), str(calls.python))
+        commit(world, repository, "b.txt", **environment)
+
+        def git(*words: str) -> None:
+            world.git(repository, *words, environment=environment)
+
+        git("commit", "-q", "--amend", "-m", "y")
+        git("tag", "amended")
+        git("checkout", "-q", "-B", "main", "HEAD~1")
+        git("merge", "-q", "--ff-only", "amended")
+        git("checkout", "-q", "-b", "other", "HEAD~1")
+        git("commit", "-q", "--allow-empty", "-m", "z")
+        git("merge", "-q", "--no-edit", "main")
+        git("cherry-pick", "--allow-empty", "HEAD^")
+        # a hook that is heard last ends the wait for those that would have been
+        commit(world, repository, "MEMORY.md", "- coffee\n")
+        assert [calls.next(), calls.next()] == ["pre-commit", "post-commit"]
+        assert calls.none()
+
+    @pytest.mark.parametrize("strategy", ["--squash", "--no-commit"])
+    def test_a_merge_that_is_committed_later(
+        self, world: World, repository: Path, calls: Calls, strategy: str
+    ):
+        commit(world, repository, "a.txt")
+        world.git(repository, "checkout", "-q", "-b", "other")
+        commit(world, repository, "MEMORY.md")
+        world.git(repository, "checkout", "-q", "main")
+        commit(world, repository, "b.txt")
+        install(hooks(repository), str(calls.python))
+        world.git(repository, "merge", "-q", strategy, "other")
+        if strategy == "--squash":
+            assert calls.next() == "post-merge"
+        world.git(repository, "commit", "-q", "--no-verify", "-m", "x")
+        assert [calls.next(), calls.next()] == [".git/COMMIT_EDITMSG", "post-commit"]
 
     def test_its_own_commit_is_passed_over(self, world: World, repository: Path, calls: Calls):
         install(hooks(repository), str(calls.python))
-        commit(world, repository, "a.txt", MDMEM_COMMIT="1")
-        world.git(repository, "checkout", "-q", "-b", "other")
-        assert calls.next() == "post-checkout"
+        commit(world, repository, "MEMORY.md", MDMEM_COMMIT="1")
+        commit(world, repository, "b.md")
+        assert [calls.next(), calls.next()] == ["pre-commit", "post-commit"]
         assert calls.none()
 
     def test_git_does_not_wait(self, world: World, repository: Path, tmp_path: Path):
@@ -214,9 +261,10 @@ class TestBackground:
         os.mkfifo(gate)
         calls = Calls(tmp_path, before=f"cat {shlex.quote(str(gate))} >/dev/null")
         install(hooks(repository), str(calls.python))
-        assert (
-            commit(world, repository, "a.txt") == ""
-        )  # comes back, its output closed, while the gate holds the catch-up
+        write(repository, "MEMORY.md", "- tea\n")
+        world.git(repository, "add", "MEMORY.md")
+        done = world.git(repository, "commit", "-q", "--no-verify", "-m", "x")
+        assert done.stderr == ""  # comes back, its output closed, while the gate holds the catch-up
         assert calls.none()
         gate.write_text("go")
         assert calls.next() == "post-commit"
@@ -224,7 +272,8 @@ class TestBackground:
     def test_no_python_is_started_where_one_waits(
         self, world: World, repository: Path, tmp_path: Path, calls: Calls
     ):
-        commit(world, repository, "a.txt")
+        commit(world, repository, "MEMORY.md")
+        commit(world, repository, "MEMORY.md", "- coffee\n")
         install(hooks(repository), str(calls.python))
         linked = tmp_path / "linked"
         world.git(repository, "worktree", "add", "-q", linked)
@@ -237,9 +286,9 @@ class TestBackground:
             mark.parent.mkdir()
             mark.touch()
             os.utime(mark, (LATER, LATER))
-            commit(world, place, "b.txt")
+            world.git(place, "checkout", "-q", "--detach", "HEAD~1")
             os.utime(mark, (0, 0))  # as one that was killed leaves it
-            world.git(place, "checkout", "-q", "--detach")
+            world.git(place, "checkout", "-q", "--detach", "@{1}")
             assert calls.next() == "post-checkout"
             assert calls.none()
 
@@ -553,6 +602,19 @@ print(githooks.main([{name!r}]), os.getsid(0) == os.getpid(), os.path.exists(f"/
         assert [(event.verb, event.code) for event in events.read_events(at.workspace.state)] == [
             ("pre-commit", "shrink")
         ]
+
+    def test_lines_added_by_hand_start_no_python_for_code(
+        self, world: World, repository: Path, calls: Calls
+    ):
+        for name, line in lines_to_add(str(calls.python)).items():
+            if name != "pre-commit":  # whose line is for any commit
+                script(hooks(repository) / name, line + "\n")
+        commit(world, repository, "MEMORY.md")
+        assert calls.next() == "post-commit"
+        commit(world, repository, "a.txt")
+        commit(world, repository, "MEMORY.md", "- coffee\n")
+        assert calls.next() == "post-commit"
+        assert calls.none()
 
     def test_lines_added_by_hand_do_the_same(self, world: World, workspace: Path):
         for name, line in lines_to_add(sys.executable).items():

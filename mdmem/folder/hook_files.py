@@ -23,6 +23,8 @@ _PLACEHOLDER = "@PYTHON@"
 _AGENT_PLACEHOLDER = "@AGENT@"
 _KEPT_SUFFIX = ".before-mdmem"
 _ENTRY = "mdmem.githooks"
+_NO_MARKDOWN = "git diff-tree -r --quiet HEAD^ HEAD -- ':(icase)*.md' 2>/dev/null"
+"""What the shim `post-commit` asks too: true if the commit changed no Markdown."""
 _COMMIT_HOOKS = (
     "pre-commit",
     "prepare-commit-msg",
@@ -121,6 +123,7 @@ def lines_to_add(python: str) -> dict[str, str]:
         for name in HOOKS
         if name.startswith("post-")
     }
+    background["post-commit"] = f"{_NO_MARKDOWN} || {background['post-commit']}"
     is_due = " || ".join(
         [*(f'[ -f "${{1%/*}}/{name}" ]' for name in MERGING), f'[ -n "{_agent_marks()}" ]']
     )
