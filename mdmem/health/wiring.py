@@ -404,7 +404,7 @@ def _record_path(environment: Mapping[str, str]) -> Path:
 
 
 def load_record(path: Path) -> dict[str, Any]:
-    """What was put in, by a file that notes it; empty without one. Raises StorageProblem."""
+    """The entries that a file notes; none without the file. Raises StorageProblem."""
     record = read_json(path) if path.exists() else {}
     if not isinstance(record, dict):
         raise StorageProblem(f"{path} cannot be read", "Move it away.")
