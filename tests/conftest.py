@@ -276,7 +276,7 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.Fixtu
 def keep_from_background(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have commands that run in this process start nothing in the background."""
     background = import_module("mdmem.index.background")
-    for name in ("start_catching_up", "start_syncing"):
+    for name in ("start_catching_up", "start_catching_up_now", "start_syncing"):
         monkeypatch.setattr(background, name, lambda workspace, **_: None)
 
 

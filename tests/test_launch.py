@@ -1,10 +1,14 @@
 """A process that is over when it has done one thing."""
 
+import json
+import os
+import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 from conftest import World
+from warm import wait_until
 
 
 @pytest.mark.parametrize("status", [0, 3, 97])
@@ -42,3 +46,81 @@ def test_a_bug_is_told(world: World, tmp_path: Path):
     )
     assert done.returncode == 1
     assert "ZeroDivisionError" in done.stderr
+
+
+def test_what_is_left_to_the_end_comes_after_the_answer_and_once(world: World, tmp_path: Path):
+    code = (
+        "from mdmem.startup.launch import launch, leave_to_the_end as leave\n"
+        "launch(lambda: print([leave(n, lambda: print('after', flush=True)) for n in 'aab']) or 0)"
+    )
+    done = world.run(tmp_path, [sys.executable, "-c", code])
+    assert done.stdout == "[True, True, True]\nafter\nafter\n"
+
+
+@pytest.mark.parametrize("before", ["", "from mdmem.startup.launch import live_on; live_on()"])
+def test_nothing_is_left_to_the_end_of_what_may_live_long(
+    world: World, tmp_path: Path, before: str
+):
+    asked = f"{before}\nprint(leave_to_the_end('a', print))"
+    started = f"launch(lambda: exec({asked!r}) or 0)" if before else asked
+    code = f"from mdmem.startup.launch import launch, leave_to_the_end\n{started}"
+    assert world.run(tmp_path, [sys.executable, "-c", code]).stdout == "False\n"
+
+
+FORKED = """
+import json, os, sys, threading
+from mdmem.startup import launch
+
+def work():
+    told, going = sys.argv[1:]
+    with open(going) as gate:
+        gate.read()
+    files = {number: os.readlink(f"/proc/self/fd/{number}") for number in range(3)}
+    others = [os.readlink(f"/proc/self/fd/{number}") for number in os.listdir("/proc/self/fd")
+              if int(number) > 2 and os.path.exists(f"/proc/self/fd/{number}")]
+    with open(told + ".new", "w") as file:
+        json.dump([os.getsid(0) == os.getpid(), files, others], file)
+    os.rename(told + ".new", told)
+    raise RuntimeError("nobody hears it")
+
+def main():
+    if THREAD:
+        threading.Thread(target=threading.Event().wait, daemon=True).start()
+    print(launch.fork_detached(work))
+    return 0
+
+launch.launch(main)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="it forks on Linux alone")
+def test_a_forked_process_has_neither_session_nor_files_of_its_caller(world: World, tmp_path: Path):
+    told, going = tmp_path / "told", tmp_path / "going"
+    os.mkfifo(going)
+    lock = os.open(tmp_path / "lock", os.O_CREAT | os.O_RDWR)
+    os.set_inheritable(lock, True)
+    try:
+        done = subprocess.run(
+            [sys.executable, "-c", FORKED.replace("THREAD", "False"), told, going],
+            env=world.environment,
+            capture_output=True,
+            text=True,
+            close_fds=False,
+            check=True,
+        )
+    finally:
+        os.close(lock)
+    assert (done.stdout, done.stderr) == ("True\n", "")
+    going.write_text("go")
+    wait_until(told.exists)
+    is_leader, files, others = json.loads(told.read_text())
+    assert is_leader
+    assert set(files.values()) == {"/dev/null"}
+    assert str(tmp_path / "lock") not in others
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="it forks on Linux alone")
+def test_what_has_threads_is_not_forked(world: World, tmp_path: Path):
+    code = FORKED.replace("THREAD", "True")
+    done = world.run(tmp_path, [sys.executable, "-W", "error", "-c", code, "told", "going"])
+    assert (done.stdout, done.stderr) == ("False\n", "")

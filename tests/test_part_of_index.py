@@ -100,7 +100,7 @@ def test_a_first_search_has_another_process_build_what_takes_long(
         building.start()
         return building
 
-    monkeypatch.setattr(background, "start_catching_up", start)
+    monkeypatch.setattr(background, "start_catching_up_now", start)
     early = Memory(at.workspace).search(Search("lantern", limit=300))
     is_answered.set()
     building.join()
@@ -122,7 +122,7 @@ def test_where_that_process_ends_at_once_the_search_builds_it(
         ended.start()
         return ended
 
-    monkeypatch.setattr(background, "start_catching_up", start)
+    monkeypatch.setattr(background, "start_catching_up_now", start)
     result = Memory(at.workspace).search(Search("lantern", limit=400))
     assert not result.stale
     assert "an old lantern" in texts(result)

@@ -12,6 +12,7 @@ from mdmem.cli.fast_parser import Call
 from mdmem.model.errors import UsageProblem, number_of
 from mdmem.model.prompts import BuildContext, Flush
 from mdmem.show import contexts
+from mdmem.startup.launch import live_on
 from mdmem.startup.records import asdict, replace
 from mdmem.warm import running
 
@@ -177,6 +178,7 @@ def mcp(
     here upwards, or MDMEM_WORKSPACE. It needs the extra mcp (mdmem help install). To set up a host:
     mdmem help mcp.
     """
+    live_on()
     return Answer(
         {},
         "",
@@ -193,6 +195,7 @@ def memory_tool(call: Call, as_json: Json = False) -> Answer:
     each with one line: content is the text for the model, is_error says that it failed, error is
     the code. It ends with its input. In Python mdmem.memtool does the same.
     """
+    live_on()
     return Answer(
         {}, "", status=import_module("mdmem.memtool.backend").serve(call.workspace, os.environ)
     )
@@ -254,6 +257,7 @@ def page(
         new_key=new_key,
         as_json=as_json,
     )
+    live_on()
     app.serve(memory, options)
     return Answer({}, "")
 

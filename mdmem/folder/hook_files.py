@@ -24,7 +24,7 @@ _AGENT_PLACEHOLDER = "@AGENT@"
 _KEPT_SUFFIX = ".before-mdmem"
 _ENTRY = "mdmem.githooks"
 _NO_MARKDOWN = "git diff-tree -r --quiet HEAD^ HEAD -- ':(icase)*.md' 2>/dev/null"
-"""What the shim `post-commit` asks too: true if the commit changed no Markdown."""
+"""The question of the shim `post-commit` too: true if the commit changed no Markdown."""
 _COMMIT_HOOKS = (
     "pre-commit",
     "prepare-commit-msg",

@@ -10,6 +10,8 @@ from contextlib import suppress
 
 from mdmem import repo
 from mdmem.folder import files
+from mdmem.startup import late
+from mdmem.startup.launch import fork_detached, leave_to_the_end
 from mdmem.workspace import Workspace
 
 _QUIET_SECONDS, _LONGEST_WAIT_SECONDS, _LOOK_SECONDS = 0.25, 3.0, 0.05
@@ -76,12 +78,39 @@ class _CatchUp:
 def start_catching_up(workspace: Workspace) -> threading.Thread | None:
     """Start a detached catch-up unless one runs or waits already; never a reason to fail.
 
-    The thread returned ends with the process, so that a program that lives on keeps no dead child.
+    A process that ends soon forks it at its end, which takes half of what Python's start and the
+    modules would. The thread returned by another ends with the catch-up.
+    """
+    if leave_to_the_end(workspace.state, lambda: _fork_catch_up(workspace)):
+        return None
+    return start_catching_up_now(workspace)
+
+
+def _fork_catch_up(workspace: Workspace) -> None:
+    def catch_up() -> None:
+        variables = repo.environment()
+        os.environ.clear()
+        os.environ.update(variables)
+        late.module("githooks.hooks").main(("catch-up", str(workspace.root)))
+
+    with suppress(OSError):
+        if not _is_under_way(workspace) and not fork_detached(catch_up):
+            _start("catch-up", workspace)
+
+
+def _is_under_way(workspace: Workspace) -> bool:
+    locks = (workspace.state / name for name in (files.QUEUE_LOCK, files.INDEX_LOCK))
+    return any(map(files.is_locked, locks))
+
+
+def start_catching_up_now(workspace: Workspace) -> threading.Thread | None:
+    """The same before this process ends.
+
+    The thread returned ends with the catch-up, so that a program that lives on keeps no dead child.
     """
     last = workspace.resources.get(_CatchUp)
     try:
-        locks = (workspace.state / name for name in (files.QUEUE_LOCK, files.INDEX_LOCK))
-        if last.has_yet_to_look or any(map(files.is_locked, locks)) or not sys.executable:
+        if last.has_yet_to_look or _is_under_way(workspace) or not sys.executable:
             return None
         child = _start("catch-up", workspace)
         last.started = time.monotonic()

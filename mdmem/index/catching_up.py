@@ -413,7 +413,10 @@ def _recording(workspace: Workspace, progress: Progress | None) -> Progress:
 
 def _start_build(workspace: Workspace) -> None:
     """Start a detached build, then poll until it has the lock: nothing reports that."""
-    started, ends = background.start_catching_up(workspace), time.monotonic() + _STARTING_SECONDS
+    started, ends = (
+        background.start_catching_up_now(workspace),
+        time.monotonic() + _STARTING_SECONDS,
+    )
     while (
         started
         and started.is_alive()

@@ -309,6 +309,8 @@ class _Server:
             self._listener.close()
         for other in self._connections.values():
             other.close()
+        # a catch-up that the command forks must not keep the launcher waiting
+        os.register_at_fork(after_in_child=connection.close)
         connection.settimeout(_REQUEST_SECONDS)
         try:
             status = _status(caller)
