@@ -257,10 +257,12 @@ class TestCold:
         monkeypatch.setattr(sys, "argv", ["mdmem", *words])
         monkeypatch.setenv("MDMEM_SERVER", "on")
         assert launcher._is_for_server(launcher._MAIN) == is_warm
-        monkeypatch.setattr(os, "isatty", lambda descriptor: descriptor == 2)
+        monkeypatch.setattr(os, "isatty", lambda descriptor: True)
+        assert launcher._is_for_server(launcher._MAIN) == is_warm
+        monkeypatch.setattr(sys, "argv", ["mdmem", *words, "--editor"])
         assert not launcher._is_for_server(launcher._MAIN)
-        monkeypatch.setattr(sys, "argv", ["mdmem", "merge-driver", "a", "b", "c", "d"])
-        assert launcher._is_for_server(launcher._MAIN)
+        monkeypatch.setattr(os, "isatty", lambda descriptor: descriptor == 2)
+        assert launcher._is_for_server(launcher._MAIN) == is_warm
 
     def test_folders_of_sockets(self, served: Served, server: int):
         folder = served.run_folder / "mdmem"

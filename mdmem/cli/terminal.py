@@ -22,6 +22,7 @@ from mdmem.model import errors
 from mdmem.model.errors import UsageProblem, printable
 from mdmem.show.formatting import VerbatimText
 from mdmem.startup import late
+from mdmem.warm import launcher
 
 _CODE = late.pattern(r"\x1b\[[0-9;]*m")  # switches colours; takes no columns
 _PIECE = late.pattern(r"\s+|(?:\x1b\[[0-9;]*m|\S)+")
@@ -33,8 +34,6 @@ _COLUMN = late.pattern(r"\s*\S+(?: \S+)? {2,}")
 _COMMAND = late.pattern(r"\s*mdmem ")
 _SHELL_WORD = late.pattern(r"(?:'[^']*'|\"[^\"]*\"|\\.|[^\s'\"\\])+")
 _RESET = "\x1b[0m"
-# as for git's pager: leave at once if the text fits, pass colours on, do not clear the screen
-_PAGER_ENVIRONMENT = {"LESS": "FRX", "LV": "-c"}
 _NOT_RUN_STATUSES = (126, 127)
 _CONTINUATION_INDENT = 4  # continuation indent where the first column is too wide to be left free
 _NARROWEST = 10
@@ -77,13 +76,17 @@ def _pager_command() -> str:
 
 def _run_pager(pager: str, text: str) -> bool:
     """Returns False if the pager could not be started. Interruptions are for the pager alone."""
+    if (status := launcher.page(pager, f"{text}\n")) is not None:
+        return status not in _NOT_RUN_STATUSES
     # 4 ms, only where there is more than a screen
     import subprocess  # noqa: PLC0415
 
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         with subprocess.Popen(
-            ["sh", "-c", pager], stdin=subprocess.PIPE, env=_PAGER_ENVIRONMENT | dict(os.environ)
+            ["sh", "-c", pager],
+            stdin=subprocess.PIPE,
+            env=launcher.PAGER_VARIABLES | dict(os.environ),
         ) as process:
             try:
                 process.communicate(f"{text}\n".encode(errors="backslashreplace"))

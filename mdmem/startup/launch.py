@@ -92,21 +92,27 @@ def fork_detached(work: Callable[[], None]) -> bool:
     """
     if sys.platform != "linux" or not all(map(_is_harmless, Path("/proc/self/task").iterdir())):
         return False  # a lock that another thread holds would never be released
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, INTERRUPTIONS)
     with catch_warnings():
         simplefilter("ignore", DeprecationWarning)  # of any thread, from Python 3.12 on
         process = os.fork()
     if process:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
         return True
     try:
         os.setsid()
+        for number in INTERRUPTIONS:  # what was meant for the caller, and waits
+            signal.signal(number, signal.SIG_IGN)
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
         gc.freeze()
         null = os.open(os.devnull, os.O_RDWR)
-        for number in range(3):
-            os.dup2(null, number)
-        for number in [int(path.name) for path in Path("/proc/self/fd").iterdir()]:
+        for file in range(3):
+            os.dup2(null, file)
+        for file in [int(path.name) for path in Path("/proc/self/fd").iterdir()]:
             with suppress(OSError):  # the last was that of the list
-                if number > 2 and os.get_inheritable(number):
-                    os.close(number)
+                if file > 2 and os.get_inheritable(file):
+                    os.close(file)
         work()
     finally:
         os._exit(0)

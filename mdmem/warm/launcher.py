@@ -22,7 +22,11 @@ if TYPE_CHECKING:
 
 READY, GO = b"r", b"g"
 FORWARDED = (_signal.SIGINT, _signal.SIGTERM, _signal.SIGHUP, _signal.SIGQUIT)
-STATUS_BYTES = LENGTH_BYTES = 4
+STATUS_BYTES = LENGTH_BYTES = _INT_BYTES = 4
+# as for git's pager: leave at once if the text fits, pass colours on, do not clear the screen
+PAGER_VARIABLES = {"LESS": "FRX", "LV": "-c"}
+_PAGE = b"\xff" * STATUS_BYTES  # in the place of a status: a text for the pager
+_RIGHTS_BYTES = _socket.CMSG_SPACE(2 * _INT_BYTES)
 _ANSWER_SECONDS = 1.0
 _LOST = 70  # exit status, where nobody knows what became of the command
 _MAIN = "mdmem.__main__"
@@ -30,10 +34,11 @@ _MAIN = "mdmem.__main__"
 _COLD_VERBS = frozenset(
     {
         *("mcp", "memory-tool", "page", "sync", "run", "digest", "dream", "reindex"),
-        *("server", "doctor", "init", "schedule", "help"),
+        *("server", "doctor", "init", "setup", "schedule", "help"),
     }
 )
-_NEVER_ASKING = ("agent-hook", "merge-driver")
+# at a terminal: a person is asked, types a text, or has an editor, in their own session
+_ASKING_WORDS = frozenset({"review", "accept", "reject", "--edit", "--editor", "--purge", "-"})
 _AWAITED_HOOKS = ("pre-commit", "prepare-commit-msg")  # the others work in the background
 _OWN_FILES = ("/dev/fd/", "/proc/self/", "/proc/thread-self/", "/dev/tty")
 _MOST_SETTINGS = 65_536
@@ -62,7 +67,7 @@ def _is_for_server(module: str) -> bool:
     if module == _MAIN:
         if not verb or verb in _COLD_VERBS:
             return False
-        if verb not in _NEVER_ASKING and any(map(os.isatty, range(3))):
+        if os.isatty(0) and not _ASKING_WORDS.isdisjoint(sys.argv):
             return False
     elif verb not in _AWAITED_HOOKS:
         return False
@@ -110,6 +115,7 @@ def _hand_over(connection: _socket.socket, module: str) -> None:
     if is_ready:
         try:
             _forward_signals(connection)
+            _forward_stops(connection)
             connection.settimeout(None)
             # not before: a server that sleeps would keep them open
             files = b"".join(number.to_bytes(4, sys.byteorder) for number in (0, 1, 2, here))
@@ -127,14 +133,32 @@ def _hand_over(connection: _socket.socket, module: str) -> None:
 
 def _forward_signals(connection: _socket.socket) -> None:
     def forward(number: int, frame: object) -> None:
-        try:
-            connection.send(bytes([number]))
-        except OSError:  # it has ended
-            pass
+        _send(connection, number)
 
     for number in FORWARDED:
         if _signal.getsignal(number) != _signal.SIG_IGN:
             _signal.signal(number, forward)
+
+
+def _forward_stops(connection: _socket.socket) -> None:
+    """Have Ctrl-Z stop the command too, and `fg` go on with it."""
+
+    def stop(number: int, frame: object) -> None:
+        _send(connection, number)
+        _signal.signal(number, _signal.SIG_DFL)
+        os.kill(os.getpid(), number)
+        _signal.signal(number, stop)
+        _send(connection, _signal.SIGCONT)
+
+    if _signal.getsignal(_signal.SIGTSTP) == _signal.SIG_DFL:
+        _signal.signal(_signal.SIGTSTP, stop)
+
+
+def _send(connection: _socket.socket, number: int) -> None:
+    try:
+        connection.send(bytes([number]))
+    except OSError:  # it has ended
+        pass
 
 
 def _request(module: str, blocked: list[int]) -> bytes:
@@ -149,13 +173,47 @@ def _request(module: str, blocked: list[int]) -> bytes:
 
 def _status(connection: _socket.socket) -> int | None:
     """The status as wait(2) has it; None if the server has gone, and the command's process too."""
-    told = b""
     try:
-        while len(told) < STATUS_BYTES and (more := connection.recv(STATUS_BYTES)):
-            told += more
+        told, rights = _receive(connection, STATUS_BYTES)
+        while told == _PAGE:
+            size, _ = _receive(connection, LENGTH_BYTES)
+            command, _ = _receive(connection, int.from_bytes(size, "little"))
+            _run_pager(command, *rights)
+            told, rights = _receive(connection, STATUS_BYTES)
     except OSError:
         return None
     return int.from_bytes(told, "little") if len(told) == STATUS_BYTES else None
+
+
+def _receive(connection: _socket.socket, size: int) -> tuple[bytes, list[int]]:
+    """So many bytes, or fewer at the end, and the files that came with them."""
+    told, files = b"", b""
+    while len(told) < size:
+        more, rights, _, _ = connection.recvmsg(
+            size - len(told), _RIGHTS_BYTES, _socket.MSG_CMSG_CLOEXEC
+        )
+        if not more:
+            break
+        told += more
+        files += b"".join(each for _, _, each in rights)
+    numbers = range(0, len(files), _INT_BYTES)
+    return told, [int.from_bytes(files[at : at + _INT_BYTES], sys.byteorder) for at in numbers]
+
+
+def _run_pager(command: bytes, text: int, answer: int) -> None:
+    """Run a pager in the session of the terminal, so that keys are for it; tell its status."""
+    before = _signal.signal(_signal.SIGINT, _signal.SIG_IGN)
+    process = os.posix_spawnp(
+        "sh",
+        ["sh", "-c", os.fsdecode(command)],
+        PAGER_VARIABLES | os.environ,
+        file_actions=[(os.POSIX_SPAWN_DUP2, text, 0)],
+    )
+    status = os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
+    _signal.signal(_signal.SIGINT, before)
+    os.write(answer, bytes([status & 0xFF]))
+    os.close(answer)
+    os.close(text)
 
 
 def _leave(status: int | None) -> None:
@@ -202,6 +260,39 @@ def _starter(path: str) -> "Callable[[], None]":
             pass
 
     return start
+
+
+# In a process of the server.
+
+
+class _Caller:
+    connection: "Any" = None
+
+
+CALLER = _Caller()
+"""The launcher that waits for this process, if one does."""
+
+
+def page(command: str, text: str) -> int | None:
+    """Have the launcher run a pager; its exit status, or None where no launcher waits."""
+    if CALLER.connection is None:
+        return None
+    file = os.memfd_create("page")
+    with open(file, "wb", closefd=False) as stream:
+        stream.write(text.encode(errors="backslashreplace"))
+    os.lseek(file, 0, os.SEEK_SET)
+    told, answer = os.pipe2(os.O_CLOEXEC)
+    row = os.fsencode(command)
+    files = b"".join(number.to_bytes(_INT_BYTES, sys.byteorder) for number in (file, answer))
+    CALLER.connection.sendmsg(
+        [_PAGE + len(row).to_bytes(LENGTH_BYTES, "little") + row],
+        [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, files)],
+    )
+    os.close(file)
+    os.close(answer)
+    status = os.read(told, 1)  # nothing: the launcher has gone
+    os.close(told)
+    return status[0] if status else 0
 
 
 # Where the server of this build listens; for the server and `mdmem server` too

@@ -49,6 +49,14 @@ _QUIET_SHARE = 0.1
 """Of the idle time: after so long without a command, the server ends for a caller unlike it. So
 such callers soon have their own, and two that take turns do not replace it at each command.
 """
+_HANDED_ON = {
+    **{number: (number,) for number in FORWARDED},
+    # as the kernel does where a session ends, so that a stopped process hears it
+    signal.SIGHUP: (signal.SIGHUP, signal.SIGCONT),
+    # SIGTSTP does not stop a process that no shell looks after
+    signal.SIGTSTP: (signal.SIGSTOP,),
+    signal.SIGCONT: (signal.SIGCONT,),
+}
 _PROCESS_FILES = ("limits", "cgroup", "oom_score_adj")
 _STATUS_LINES = (
     *("Uid", "Gid", "Groups", "NoNewPrivs", "Seccomp", "Seccomp_filters", "CapInh", "CapPrm"),
@@ -242,9 +250,9 @@ class _Server:
         except OSError:
             numbers = b""
         for number in numbers or (signal.SIGHUP,):
-            if number in FORWARDED:
+            for each in _HANDED_ON.get(number, ()):
                 with suppress(ProcessLookupError):
-                    os.killpg(process, number)
+                    os.killpg(process, each)
         if not numbers:
             self._poll.unregister(connection.fileno())
             connection.close()
@@ -330,6 +338,7 @@ class _Server:
             os._exit(0)
         os.write(self._beginning, os.getpid().to_bytes(4, sys.byteorder))
         os.close(self._beginning)
+        launcher.CALLER.connection = connection
         os.fchdir(here)
         for number, file in enumerate(standard):
             os.dup2(file, number)
