@@ -632,6 +632,21 @@ class TestInTheBackground:
             == at.git("rev-parse", "HEAD").strip()
         )
 
+    def test_git_maintains_after_one_commit_in_sixteen(
+        self, at: Desk, monkeypatch: pytest.MonkeyPatch
+    ):
+        maintained: list[str] = []
+        monkeypatch.setattr(background, "wait_until_quiet", lambda folder: None)
+        monkeypatch.setattr(
+            catching_up.commits, "maintain", lambda repository: maintained.append(repository.head())
+        )
+        at.apply(Log("tea"))
+        head = at.git("rev-parse", "HEAD").strip()
+        for digit in "0123456789abcdef":
+            monkeypatch.setattr(catching_up, "_MAINTAINED", digit)
+            catching_up.catch_up_workspace(at.workspace)
+        assert maintained == [head]
+
     def test_a_write_starts_it_and_what_changes_nothing_does_not(
         self, at: Desk, monkeypatch: pytest.MonkeyPatch
     ):
