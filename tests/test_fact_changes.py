@@ -13,6 +13,7 @@ from mdmem.model.errors import HistoryProblem, UsageProblem
 from mdmem.model.history import ChangeKind, DayView, FactChange, ShowChanges, ShowHistory
 from mdmem.model.reads import SectionView, Show
 from mdmem.model.writes import Action, EditSection, Forget, Log, Remember, WriteOptions
+from mdmem.queries import fact_changes
 from mdmem.show.past import changes_text, day_notes, day_text, history_text
 
 OLD, NEW = "works at Figma", "works at Notion"
@@ -29,7 +30,30 @@ def short(change: FactChange) -> str:
     return f"{'+' if change.kind == 'added' else '-'} {change.text}"
 
 
+@pytest.mark.usefixtures("facts_at_once")
 class TestChanges:
+    @pytest.fixture(params=[1_000, 0])
+    def facts_at_once(
+        self, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """So many facts of a commit are read at once; of more, file by file."""
+        monkeypatch.setattr(fact_changes, "_MOST_AT_ONCE", request.param)
+
+    def test_a_commit_of_many_files_is_told_in_their_order(self, dated: DatedMemory) -> None:
+        for name in ("b", "A", "a/c", "a.b", "a"):
+            dated.at.write(f"memory/{name}.md", f"- [decision] z of {name}\n- a of {name}\n")
+        dated.at.git("add", "memory")
+        dated.at.git("commit", "-q", "-m", "import")
+        memory = dated.on("2026-02-02")
+        told = changes(memory, limit=0)
+        assert told == [
+            *("+ z of A", "+ a of A", "+ z of a.b", "+ a of a.b"),
+            *("+ z of a", "+ a of a", "+ z of a/c", "+ a of a/c"),
+            *("+ z of b", "+ a of b", "+ lives in Oslo"),
+        ]
+        for count in range(1, len(told)):
+            assert changes(memory, limit=count) == told[:count]
+
     def test_a_value_that_another_replaces_is_one_change(self, dated: DatedMemory) -> None:
         change_employers(dated)
         memory = dated.on("2026-05-01")

@@ -30,7 +30,7 @@ from mdmem.model.trail import (
 )
 from mdmem.text.facts import normalise_key
 
-TRAIL_VERSION = 32
+TRAIL_VERSION = 33
 """A file of another version counts as empty."""
 APPLICATION_ID = 0x6D646D76
 """Tells the file apart from those of other programs (`PRAGMA application_id`)."""
@@ -84,6 +84,7 @@ CREATE TABLE occurrences (
 CREATE INDEX occurrences_past ON occurrences (path, ended) WHERE ended IS NOT NULL;
 CREATE INDEX occurrences_contested ON occurrences (path, contested) WHERE contested;
 CREATE INDEX occurrences_ended ON occurrences (ended) WHERE ended IS NOT NULL;
+CREATE INDEX occurrences_backdated ON occurrences (begun) WHERE begun <> added;
 CREATE INDEX occurrences_attribute ON occurrences (attribute) WHERE attribute IS NOT NULL;
 CREATE INDEX occurrences_successor ON occurrences (successor) WHERE successor IS NOT NULL;
 CREATE TABLE revisions (

@@ -103,11 +103,18 @@ def changed_facts(store: Store, after: int) -> tuple[set[FactId], tuple[str, ...
 
 
 def last_row(store: Store, table: str, column: str, number: int) -> int:
-    """The last row that a commit up to `number` added; searched from the end."""
-    rows = store.rows(
-        f"SELECT number FROM {table} WHERE {column} <= ? ORDER BY number DESC LIMIT 1", number
-    )
-    return int(rows[0][0]) if rows else 0
+    """The last row that a commit up to `number` added; rows are in the order of their commits."""
+    ((last,),) = store.rows(f"SELECT coalesce(max(number), 0) FROM {table}")
+    at_or_after = f"SELECT number, {column} FROM {table} WHERE number >= ? ORDER BY number LIMIT 1"
+    found, end, middle = 0, int(last), int(last)
+    while found < end:
+        ((row, added),) = store.rows(at_or_after, middle)
+        if added <= number:
+            found = int(row)
+        else:
+            end = middle - 1
+        middle = (found + end + 1) // 2
+    return found
 
 
 def copy_marks(store: Store, fact: FactId) -> tuple[Mark, ...]:

@@ -527,6 +527,35 @@ class Trail:
         statement = f"{SELECT_OCCURRENCES} WHERE {condition} ORDER BY number"
         return self._store.all(parse_occurrence, statement, *values)
 
+    def begun_with(
+        self, number: int, most: int, is_wanted: Callable[[FilePath], bool]
+    ) -> Iterator[tuple[Occurrence, ...]]:
+        """The occurrences that began with a commit, in one part.
+
+        Where the commit added more than `most`, in one part for each wanted file, in their order,
+        read as it is asked for. (Those that a merge put together began before the merge.)
+        """
+        first = last_row(self._store, "occurrences", "added", number - 1) + 1
+        last = last_row(self._store, "occurrences", "added", number)
+        if last - first < most:
+            statement = (
+                f"{SELECT_OCCURRENCES} WHERE number >= ? AND number <= ? AND begun = ?"
+                f" UNION ALL {SELECT_OCCURRENCES} WHERE begun = ? AND begun <> added"
+                f" AND number > ?"
+            )
+            yield self._store.all(parse_occurrence, statement, first, last, number, number, last)
+            return
+        paths = (
+            "SELECT path FROM touched WHERE number = ? UNION"
+            " SELECT path FROM occurrences WHERE begun = ? AND begun <> added"
+        )
+        in_file = f"{SELECT_OCCURRENCES} WHERE path = ? AND ended IS"
+        statement = f"{in_file} NULL AND begun = ? UNION ALL {in_file} NOT NULL AND begun = ?"
+        names = [FilePath(decoded(path)) for (path,) in self._store.rows(paths, number, number)]
+        for path in filter(is_wanted, sorted(names)):
+            name = blob(path)
+            yield self._store.all(parse_occurrence, statement, name, number, name, number)
+
     def occurrences_ended(self, after: int, upto: int = LAST_NUMBER) -> tuple[Occurrence, ...]:
         """The occurrences that commits after `after` and up to `upto` ended, in this order."""
         statement = f"{SELECT_OCCURRENCES} WHERE ended > ? AND ended <= ? ORDER BY ended, number"

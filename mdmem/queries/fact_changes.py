@@ -24,7 +24,7 @@ from mdmem.model.history import (
     ShowChanges,
 )
 from mdmem.model.rules import fold_actor
-from mdmem.model.trail import CLOSING_MARKS, Entry, Fate, Mark, Occurrence, TrailCommit
+from mdmem.model.trail import CLOSING_MARKS, LAST_NUMBER, Entry, Fate, Mark, Occurrence, TrailCommit
 from mdmem.past.notes import line_notes, statement_of
 from mdmem.past.table import Trail
 from mdmem.queries.past import Past, look_back
@@ -34,6 +34,8 @@ from mdmem.workspace import Say, Workspace
 _DAY = timedelta(days=1)
 _FEW_COMMITS, _MORE_COMMITS = 2, 4
 """Commits read first, and the factor of older ones where these changed too few facts."""
+_MOST_AT_ONCE = 1_000
+"""Facts that a commit may add for them to be read at once; of more, file by file."""
 _MOST_KEPT = 10_000
 """Commits whose counts are kept, each a kilobyte."""
 
@@ -176,10 +178,12 @@ class _ChangeReader:
         # What began with a commit can only have ended with one that arrived later.
         before, last = min(moments, default=1) - 1, max(moments, default=0)
         ended = trail.occurrences_ended(before, last)
-        is_wanted = self._is_wanted if self._where or self._file else None
-        begun = trail.occurrences_begun(before, last, is_wanted)
         self._ended = _by_number(filter(self._counts, ended), "ended")
-        self._begun = _by_number(filter(self._counts, begun), "begun")
+        self._begun: dict[int, list[Occurrence]] | None = None
+        if not request.limit:
+            is_wanted = self._is_wanted if self._where or self._file else None
+            begun = trail.occurrences_begun(before, last, is_wanted)
+            self._begun = _by_number(filter(self._counts, begun), "begun")
 
     def _is_in_wanted_file(self, path: FilePath) -> bool:
         if not _has_facts(self._workspace, path):
@@ -210,12 +214,22 @@ class _ChangeReader:
         )
 
     def _changes_in(self, number: int) -> Iterator[FactChange]:
-        ended, begun = self._ended.get(number, []), self._begun.get(number, [])
-        marked = list(self._marked(number))
-        if ended or begun or marked:
-            commit = self._trail.commit_numbered(number)
-            assert commit is not None  # the trail has given its number
-            yield from self._of_commit(commit, ended, begun, marked)
+        commit = self._trail.commit_numbered(number)
+        assert commit is not None  # the trail has given its number
+        begun = self._begun_with(commit)
+        yield from self._of_commit(
+            commit, self._ended.get(number, []), begun, list(self._marked(number))
+        )
+
+    def _begun_with(self, commit: TrailCommit) -> Iterable[Sequence[Occurrence]]:
+        """In parts that come one after another in the order of files and lines."""
+        if self._begun is not None:
+            return [self._begun.get(commit.number, [])]
+        # several notes are told apart by all that a commit added
+        has_notes = commit.message.count("Mdmem-Op: ") > 1
+        most = LAST_NUMBER if has_notes else _MOST_AT_ONCE
+        parts = self._trail.begun_with(commit.number, most, self._is_wanted)
+        return (list(filter(self._counts, part)) for part in parts)
 
     def _marked(self, number: int) -> Iterator[tuple[Mark, Occurrence]]:
         """Marks that began with a commit and ended an occurrence still in the file."""
@@ -233,7 +247,7 @@ class _ChangeReader:
         self,
         commit: TrailCommit,
         ended: Sequence[Occurrence],
-        begun: Sequence[Occurrence],
+        begun: Iterable[Sequence[Occurrence]],
         marked: Sequence[tuple[Mark, Occurrence]],
     ) -> Iterator[FactChange]:
         moved = Counter(each.entry.fact for each in ended if each.fate is Fate.MOVED)
@@ -241,19 +255,21 @@ class _ChangeReader:
         gone += [(each, mark.other) for mark, each in marked]
         gone.sort(key=lambda pair: _position(pair[0]))
         replaced = {successor: each.entry for each, successor in reversed(gone) if successor}
-        added: list[Occurrence] = []
-        for occurrence in sorted(begun, key=_position):
-            if moved[occurrence.entry.fact]:
-                moved[occurrence.entry.fact] -= 1
-            else:
-                added.append(occurrence)
-        notes = line_notes(statement_of(commit), [each.entry.first_line for each in added])
-        for occurrence, note in zip(added, notes, strict=True):
-            entry, origin = occurrence.entry, occurrence.origin
-            is_own = origin.commit == commit.commit  # else another commit has confirmed it
-            made = self._past.made(commit, note, origin if is_own else None)
-            yield _fact_change(made, entry, replaced.get(entry.fact) if entry.fact else None)
-        facts = {occurrence.entry.fact for occurrence in added}
+        facts: set[FactId | None] = set()
+        for part in begun:
+            added: list[Occurrence] = []
+            for occurrence in sorted(part, key=_position):
+                if moved[occurrence.entry.fact]:
+                    moved[occurrence.entry.fact] -= 1
+                else:
+                    added.append(occurrence)
+            notes = line_notes(statement_of(commit), [each.entry.first_line for each in added])
+            for occurrence, note in zip(added, notes, strict=True):
+                entry, origin = occurrence.entry, occurrence.origin
+                is_own = origin.commit == commit.commit  # else another commit has confirmed it
+                made = self._past.made(commit, note, origin if is_own else None)
+                yield _fact_change(made, entry, replaced.get(entry.fact) if entry.fact else None)
+            facts.update(occurrence.entry.fact for occurrence in added)
         for occurrence, successor in gone:
             told = replaced[successor] if successor is not None and successor in facts else None
             if told is None or told.fact != occurrence.entry.fact:
