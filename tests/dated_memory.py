@@ -12,6 +12,7 @@ from workspaces import Desk, desk
 from mdmem.memory import Memory
 from mdmem.model.searches import Hit, ListFacts, Search
 from mdmem.model.writes import Remember
+from mdmem.queries import fact_changes
 
 DAYS = ["2026-01-10", "2026-02-10", "2026-03-10", "2026-04-10"]
 EMPLOYERS = ["Stripe", "Linear", "Figma", "Notion"]
@@ -74,3 +75,9 @@ def change_employers(dated: DatedMemory) -> list[str]:
         )
         ids.append(str(result.added[0]))
     return ids
+
+
+@pytest.fixture(params=[1_000, 0])
+def facts_at_once(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """So many facts of a commit are read at once; of more, file by file, or they are counted."""
+    monkeypatch.setattr(fact_changes, "_MOST_AT_ONCE", request.param)

@@ -4,6 +4,7 @@ import sys
 
 import pytest
 from dated_memory import DatedMemory, change_employers
+from dated_memory import facts_at_once as facts_at_once
 from workspaces import append, code_of
 
 from mdmem.memory import Memory
@@ -13,7 +14,6 @@ from mdmem.model.errors import HistoryProblem, UsageProblem
 from mdmem.model.history import ChangeKind, DayView, FactChange, ShowChanges, ShowHistory
 from mdmem.model.reads import SectionView, Show
 from mdmem.model.writes import Action, EditSection, Forget, Log, Remember, WriteOptions
-from mdmem.queries import fact_changes
 from mdmem.show.past import changes_text, day_notes, day_text, history_text
 
 OLD, NEW = "works at Figma", "works at Notion"
@@ -32,13 +32,6 @@ def short(change: FactChange) -> str:
 
 @pytest.mark.usefixtures("facts_at_once")
 class TestChanges:
-    @pytest.fixture(params=[1_000, 0])
-    def facts_at_once(
-        self, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        """So many facts of a commit are read at once; of more, file by file."""
-        monkeypatch.setattr(fact_changes, "_MOST_AT_ONCE", request.param)
-
     def test_a_commit_of_many_files_is_told_in_their_order(self, dated: DatedMemory) -> None:
         for name in ("b", "A", "a/c", "a.b", "a"):
             dated.at.write(f"memory/{name}.md", f"- [decision] z of {name}\n- a of {name}\n")

@@ -11,6 +11,7 @@ from commandline import Shell
 from dated_memory import DatedMemory, change_employers
 from dated_memory import dated as dated
 from dated_memory import dated_desk as dated_desk
+from dated_memory import facts_at_once as facts_at_once
 from hypothesis import given
 from hypothesis import strategies as st
 from workspaces import code_of
@@ -25,6 +26,7 @@ from mdmem.past import fresh_trail
 from mdmem.past.lifetimes import half_life, survival
 from mdmem.past.table import Trail
 
+pytestmark = pytest.mark.usefixtures("facts_at_once")
 STATED = WriteOptions(source=Source.USER_STATED)
 CLAUDE = WriteOptions(actor="agent/claude")
 
@@ -282,6 +284,7 @@ def test_activity_is_right_in_a_memory_held_open_whatever_happens_to_history(
     assert counted() == 6
 
 
+@pytest.mark.parametrize("facts_at_once", [1_000], indirect=True)
 def test_activity_after_a_commit_reads_that_commit_alone(
     dated: DatedMemory, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -16,7 +16,10 @@ from conftest import World, examples
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mdmem.model.reads import ShowFigures
 from mdmem.past.lifetimes import LineCounter, half_life
+from mdmem.queries.trends import markdown_trends
+from mdmem.repo import runner
 
 NOW = "2026-03-05T10:00:00"
 DAY = 86_400
@@ -325,9 +328,65 @@ def test_clocks_that_were_ahead() -> None:
         f"\0{day}\0Ada\n\ndiff --git a/a.md b/a.md\n@@ -1 +1 @@\n-x\n+y\n"
     )
     counter.read(iter(log.encode().splitlines(keepends=True)))
-    trends = counter.trends(12)
+    trends = counter.figures().trends(datetime(2026, 3, 5, tzinfo=UTC), UTC, 12)
+    assert counter.is_ahead
     assert (trends.lines, trends.added, trends.removed) == (1, 2, 1)
     assert sum(week.added for week in trends.weeks) == 2
+
+
+def test_what_was_read_is_kept_and_gone_on_with(
+    at: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept, logs = tmp_path / "lines.json", []
+    output_lines = runner.output_lines
+    monkeypatch.setattr(
+        runner,
+        "output_lines",
+        lambda folder, words: logs.append(words) or output_lines(folder, words),
+    )
+
+    def read(now: str = "2026-03-06T00:00:00+00:00") -> bool:
+        """True if it is told without git, and always as if nothing had been kept."""
+        logs.clear()
+        environment = {**at.world.environment, "MDMEM_NOW": now}
+        found = markdown_trends(at.folder, ShowFigures(), environment, kept)
+        is_told = not logs
+        assert found == markdown_trends(at.folder, ShowFigures(), environment)
+        return is_told
+
+    assert read()  # there is nothing to read
+    at.write("a.md", b"1\n2\n3\n")
+    at.write("b.md", b"x\n" * 40)
+    at.commit()
+    assert [read(), read(), read("2027-03-06T00:00:00+00:00")] == [False, True, True]
+    at.write("a.md", b"1\n3\n4\n")
+    at.commit()
+    assert not read()
+    assert any(word.startswith("^") for word in logs[0])
+    at.git("mv", "b.md", "c d.md")
+    at.commit()
+    assert [read(), read()] == [False, True]
+    first = at.git("rev-parse", "HEAD").strip()
+    at.git("checkout", "-q", "-b", "other", "HEAD~1")
+    at.write("b.md", b"x\n" * 41)
+    at.commit()
+    assert [read(), read()] == [False, True]
+    at.git("merge", "-q", "-m", "m", first)
+    assert [read(), read()] == [False, True]
+    at.git("reset", "-q", "--hard", first)
+    assert [read(), read()] == [False, True]
+    for damage in (
+        b"",
+        b"[1]\n",
+        kept.read_bytes()[:-20],
+        kept.read_bytes().replace(b"[", b"{", 3),
+    ):
+        kept.write_bytes(damage)
+        read()
+        at.write("a.md", damage[:9] + b"\n")
+        at.commit()
+        read()
+        assert read()
 
 
 AGES = st.dictionaries(st.integers(0, 40), st.integers(1, 9), max_size=8)

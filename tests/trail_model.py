@@ -1,5 +1,6 @@
 """A simple model of the trail, random steps for both, and a comparison of what they tell."""
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from datetime import date
@@ -22,6 +23,7 @@ from mdmem.model.trail import (
 from mdmem.past.steps import Ending, Step
 from mdmem.past.table import Trail
 
+LOG = PATHS[0]
 SECTIONS = [(), ("Memory",), ("Memory", "Work"), ("Memory", f"# > {ODD}")]
 
 
@@ -157,7 +159,7 @@ def random_step(number: int, model: Model, random: Random) -> Step:
                 start_line=random.randrange(99),
                 end_line=99,
                 tags=("later",),
-                until=date(2027, 1, 1),
+                until=random.choice([None, date(2027, 1, 1)]),
             ),
             random.choice(list(Fate)),
             random.choice([None, *FACTS]),
@@ -192,6 +194,7 @@ def random_step(number: int, model: Model, random: Random) -> Step:
         reverts=reverts,
         reverted_commits=tuple(each.reverted for each in reverts[:1]),
         paths=paths,
+        logs=frozenset(each.entry.path for each in begun if each.entry.path == LOG),
     )
 
 
@@ -207,7 +210,7 @@ def random_occurrence(number: int, random: Random) -> Occurrence:
         key=random.choice([None, f"key {ODD}"]),
         tags=random.choice([(), ("a", ODD)]),
         until=random.choice([None, date(2026, 4, 1)]),
-        fact=random.choice([None, *FACTS]),
+        fact=random.choice([None, *FACTS, FactId(f"{random.getrandbits(32):08x}")]),
         first_line=f"- {ODD}",
     )
     random_origin = replace(origin(number), source=random.choice(list(Source)))
@@ -268,6 +271,7 @@ def require_equal(trail: Trail, model: Model) -> None:
                 if (fact := occurrence.entry.fact) and fact.startswith(prefix)
             }
         )
+    _require_equal_counts(trail, model)
     _require_equal_marks(trail, model)
     assert list(trail.newest_revisions()) == model.newest_revisions()
     for lineage in {revision.lineage for revision in model.revisions} | {99}:
@@ -283,6 +287,36 @@ def require_equal(trail: Trail, model: Model) -> None:
         assert list(trail.revisions_containing(text)) == [
             revision for revision in model.revisions if text in revision.text
         ]
+
+
+def _require_equal_counts(trail: Trail, model: Model) -> None:
+    looked_at = {span.fact for span in trail.fact_spans()}
+    rows = [each for each in model.occurrences if each.entry.fact]
+    closed = {
+        mark.occurrence
+        for mark in model.marks_in_force()
+        if mark.kind in (MarkKind.SUPERSEDED, MarkKind.RETRACTED, MarkKind.PROMOTED)
+    }
+    assert looked_at >= {
+        each.entry.fact for each in rows if each.entry.until or each.number in closed
+    }
+    assert looked_at >= {
+        fact for fact, count in Counter(each.entry.fact for each in rows).items() if count > 1
+    }
+    counted: Counter[object] = Counter()
+    for each in trail.fact_counts(LOG.__eq__):
+        counted[each.path, each.kind, each.source, each.begun, each.ended] += each.facts
+    assert counted == Counter(
+        (
+            None if each.entry.path == LOG else each.entry.path,
+            each.entry.kind or "",
+            each.origin.source,
+            each.begun,
+            each.ended,
+        )
+        for each in rows
+        if each.entry.fact not in looked_at
+    )
 
 
 def _require_equal_commits(trail: Trail, model: Model) -> None:

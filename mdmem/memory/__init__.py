@@ -742,8 +742,9 @@ def markdown_trends(
 
     Where mdmem was never used, nothing is written.
     """
-    found = module("queries.trends").markdown_trends(folder, request, environment)
     workspace = module("memory.figures").used_workspace(folder, environment)
+    kept = None if workspace is None else workspace.state / "lines.json"
+    found = module("queries.trends").markdown_trends(folder, request, environment, kept)
     if workspace is None:
         return found
     days = module("memory.figures").days_of(workspace, request)

@@ -216,6 +216,21 @@ class FactSpan:
 
 
 @dataclass(frozen=True, slots=True)
+class FactCount:
+    """Facts with one place that began and ended (None: did not) with the same commits, counted.
+
+    `path` is None for those of logs, wherever they were told apart.
+    """
+
+    path: FilePath | None
+    kind: str
+    source: Source
+    begun: int
+    ended: int | None
+    facts: int
+
+
+@dataclass(frozen=True, slots=True)
 class Revision:
     """A section's own text with its heading, from one commit to another.
 

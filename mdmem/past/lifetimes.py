@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from datetime import date, datetime, timedelta, tzinfo
-from itertools import islice
+from itertools import groupby, islice
 from re import Match
 
 from mdmem.model.history import FileSize, MarkdownTrends, TrendAuthor, TrendWeek
 from mdmem.repo import commit_seconds
 from mdmem.repo.first_parent import HUNK, unquoted
+from mdmem.startup.records import dataclass
 
 LOG_FORMAT = "--format=tformat:%x00%ct%x00%an"
 """The line before the patch of a commit: the committer's time, the author."""
@@ -20,18 +22,134 @@ _TEXT_FILE = b"100"  # how the mode of a regular file begins; links and submodul
 _ROUNDING = 1e-9
 
 
+@dataclass(frozen=True, slots=True)
+class LineFigures:
+    """Figures of lines, whatever the time is.
+
+    `born`: hours → lines there now; `removed_at`: hours of life → lines; `weeks`: Monday (ordinal)
+    → commits, added, removed; `authors`: the same, and the last commit's time; `largest`: paths
+    with their lines.
+    """
+
+    born: Counter[int]
+    removed_at: Counter[int]
+    weeks: dict[int, list[int]]
+    authors: dict[str, list[int]]
+    files: int
+    largest: list[tuple[str, int]]
+
+    def as_text(self) -> str:
+        """One line, for `parse`."""
+        maps = self.born, self.removed_at, self.weeks, self.authors
+        return json.dumps([*([*each.items()] for each in maps), self.files, self.largest])
+
+    @classmethod
+    def parse(cls, text: str) -> LineFigures:
+        """Raises ValueError, TypeError."""
+        born, removed_at, weeks, authors, files, largest = json.loads(text)
+        return cls(
+            born=Counter(dict(born)),
+            removed_at=Counter(dict(removed_at)),
+            weeks=dict(weeks),
+            authors=dict(authors),
+            files=int(files),
+            largest=[(str(path), int(count)) for path, count in largest],
+        )
+
+    def trends(self, now: datetime, zone: tzinfo | None, weeks: int) -> MarkdownTrends:
+        now_hour = int(now.timestamp()) // _HOUR
+        living: Counter[int] = Counter()
+        for birth, count in self.born.items():
+            living[max(0, now_hour - birth)] += count
+        half = half_life(self.removed_at, living)
+        authors = sorted(self.authors.items(), key=lambda item: (-item[1][0], -item[1][1], item[0]))
+        return MarkdownTrends(
+            commits=sum(author[0] for author in self.authors.values()),
+            lines=living.total(),
+            files=self.files,
+            added=sum(author[1] for author in self.authors.values()),
+            removed=sum(author[2] for author in self.authors.values()),
+            half_life_days=None if half is None else half / _HOURS_A_DAY,
+            weeks=tuple(self._last_weeks(datetime.fromtimestamp(now.timestamp(), zone), weeks)),
+            authors=tuple(
+                TrendAuthor(
+                    name=name,
+                    commits=commits,
+                    added=added,
+                    removed=removed,
+                    last=datetime.fromtimestamp(last, zone).date(),
+                )
+                for name, (commits, added, removed, last) in authors
+            ),
+            largest=tuple(FileSize(path, count) for path, count in self.largest),
+        )
+
+    def _last_weeks(self, now: datetime, count: int) -> Iterator[TrendWeek]:
+        newest = monday(now.date())
+        oldest = newest - timedelta(weeks=count - 1)
+        first = date.fromordinal(min(self.weeks)) if self.weeks else newest + timedelta(weeks=1)
+        lines = sum(
+            added - removed
+            for day, (_, added, removed) in self.weeks.items()
+            if day < oldest.toordinal()
+        )
+        day = max(oldest, first)
+        while day <= newest:
+            commits, added, removed = self.weeks.get(day.toordinal(), (0, 0, 0))
+            lines += added - removed
+            yield TrendWeek(
+                week=week_name(day), commits=commits, added=added, removed=removed, lines=lines
+            )
+            day += timedelta(weeks=1)
+
+
 class LineCounter:
     """Lines over time. Its size is that of the files now, not that of their history.
 
-    Each line is the hour in which it was added, so ages are exact to an hour.
+    Each line is the hour in which it was added, so ages are exact to an hour. It can go on where
+    another one (`figures`, and its `files_as_text`) has ended. Raises ValueError, TypeError.
     """
 
-    def __init__(self, now: datetime, zone: tzinfo | None) -> None:
+    def __init__(
+        self,
+        now: datetime,
+        zone: tzinfo | None,
+        figures: LineFigures | None = None,
+        files: str = "{}",
+    ) -> None:
         self._now, self._zone = int(now.timestamp()), zone
-        self._files: dict[str, list[int]] = {}
-        self._removed_at = Counter[int]()  # hours of life → lines
-        self._weeks: dict[date, list[int]] = {}  # Monday → commits, added, removed
-        self._authors: dict[str, list[int]] = {}  # the same, and the last commit's time
+        self._files: dict[str, list[int]] = {
+            path: [hour for hour, count in runs for _ in range(count)]
+            for path, runs in json.loads(files).items()
+        }
+        self._removed_at = figures.removed_at if figures else Counter()
+        self._weeks = figures.weeks if figures else {}
+        self._authors = figures.authors if figures else {}
+        self.is_ahead = False
+        """True if a commit's clock was ahead, so that the figures hold for this moment alone."""
+
+    def figures(self) -> LineFigures:
+        sizes = sorted((-len(lines), path) for path, lines in self._files.items())
+        born: Counter[int] = Counter()
+        for lines in self._files.values():
+            born.update(lines)
+        return LineFigures(
+            born=born,
+            removed_at=self._removed_at,
+            weeks=self._weeks,
+            authors=self._authors,
+            files=len(self._files),
+            largest=[(path, -count) for count, path in sizes[:_LARGEST]],
+        )
+
+    def files_as_text(self) -> str:
+        """The hours of all lines by file, in one line."""
+        return json.dumps(
+            {
+                path: [(hour, len([*run])) for hour, run in groupby(lines)]
+                for path, lines in self._files.items()
+            }
+        )
 
     def read(self, output: Iterator[bytes]) -> None:
         """Count the commits of `git log --reverse -p -U0 -M` in `LOG_FORMAT`, oldest first."""
@@ -70,9 +188,11 @@ class LineCounter:
     def _begin_commit(self, line: bytes) -> tuple[int, list[int], list[int]]:
         time, _, name = line[1:-1].partition(b"\0")
         # A clock that was ahead must not make lines of the future.
-        moment = min(commit_seconds(time), self._now)
-        monday_ = monday(datetime.fromtimestamp(moment, self._zone).date())
-        week = self._weeks.setdefault(monday_, [0, 0, 0])
+        stated = commit_seconds(time)
+        moment = min(stated, self._now)
+        self.is_ahead = self.is_ahead or stated > moment
+        begin = monday(datetime.fromtimestamp(moment, self._zone).date()).toordinal()
+        week = self._weeks.setdefault(begin, [0, 0, 0])
         author = self._authors.setdefault(name.decode("utf-8", "replace"), [0, 0, 0, 0])
         week[0] += 1
         author[0] += 1
@@ -87,52 +207,6 @@ class LineCounter:
                 max(0, hour - birth) for birth in lines[first : first + removed]
             )
         lines[first : first + removed] = [hour] * added
-
-    def trends(self, weeks: int) -> MarkdownTrends:
-        now_hour = self._now // _HOUR
-        living = Counter(
-            max(0, now_hour - birth) for lines in self._files.values() for birth in lines
-        )
-        half = half_life(self._removed_at, living)
-        sizes = sorted((-len(lines), path) for path, lines in self._files.items())
-        authors = sorted(
-            self._authors.items(), key=lambda item: (-item[1][0], -item[1][1], item[0])
-        )
-        return MarkdownTrends(
-            commits=sum(author[0] for author in self._authors.values()),
-            lines=living.total(),
-            files=len(self._files),
-            added=sum(author[1] for author in self._authors.values()),
-            removed=sum(author[2] for author in self._authors.values()),
-            half_life_days=None if half is None else half / _HOURS_A_DAY,
-            weeks=tuple(self._last_weeks(weeks)),
-            authors=tuple(
-                TrendAuthor(
-                    name=name,
-                    commits=commits,
-                    added=added,
-                    removed=removed,
-                    last=datetime.fromtimestamp(last, self._zone).date(),
-                )
-                for name, (commits, added, removed, last) in authors
-            ),
-            largest=tuple(FileSize(path, -count) for count, path in sizes[:_LARGEST]),
-        )
-
-    def _last_weeks(self, count: int) -> Iterator[TrendWeek]:
-        newest = monday(datetime.fromtimestamp(self._now, self._zone).date())
-        oldest = newest - timedelta(weeks=count - 1)
-        lines = sum(
-            added - removed for day, (_, added, removed) in self._weeks.items() if day < oldest
-        )
-        day = max(oldest, min(self._weeks, default=newest + timedelta(weeks=1)))
-        while day <= newest:
-            commits, added, removed = self._weeks.get(day, (0, 0, 0))
-            lines += added - removed
-            yield TrendWeek(
-                week=week_name(day), commits=commits, added=added, removed=removed, lines=lines
-            )
-            day += timedelta(weeks=1)
 
 
 def _skip_hunk(hunk: Match[bytes], output: Iterator[bytes]) -> tuple[int, int]:

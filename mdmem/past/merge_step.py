@@ -473,6 +473,7 @@ def build_merge_step(
         restored=tuple(row for fate in fates for row in fate.restored),
         restored_revisions=tuple(row for each in revisions for row in each.restored),
         promotions=builder.promotions,
+        logs=builder.logs,
         joined_revisions=tuple(pair for each in revisions for pair in each.joined),
     )
 

@@ -100,6 +100,11 @@ class StepBuilder:
     def begun(self) -> list[Occurrence]:
         return self.marks.begun
 
+    @property
+    def logs(self) -> frozenset[FilePath]:
+        """The logs among the files of what began."""
+        return frozenset(filter(self.is_log, {each.entry.path for each in self.begun}))
+
     def note_reverted(self) -> None:
         for commit in self.reverts.reverted:
             gone = (
@@ -524,6 +529,7 @@ def build_step(
         ),
         ended_otherwise=tuple(builder.ended_otherwise((commit.moment, commit.commit))),
         promotions=builder.promotions,
+        logs=builder.logs,
     )
 
 

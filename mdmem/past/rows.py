@@ -16,6 +16,7 @@ from typing import Any
 from mdmem.model import CommitId, FactId, FilePath, Op, Source, trail
 from mdmem.model.trail import (
     Entry,
+    FactCount,
     FactSpan,
     Fate,
     Mark,
@@ -58,7 +59,8 @@ FILLED_INDICES = {
 # another line (`history.copies`), and `copies_changed` has the files of which some changed when the
 # trail came up to a commit. `promotions` are the facts of logs that a commit took into curated
 # files, with the facts that they became there. `beginning` is the start of a fact's text as keys
-# are compared.
+# are compared. `fact_counts` has how many facts began with a commit in a file (x'' for all
+# logs), and `repeated_facts` those that were ever in more than one place.
 SCHEMA = f"""
 CREATE TABLE about (settings BLOB);
 CREATE TABLE commits (
@@ -85,8 +87,14 @@ CREATE INDEX occurrences_past ON occurrences (path, ended) WHERE ended IS NOT NU
 CREATE INDEX occurrences_contested ON occurrences (path, contested) WHERE contested;
 CREATE INDEX occurrences_ended ON occurrences (ended) WHERE ended IS NOT NULL;
 CREATE INDEX occurrences_backdated ON occurrences (begun) WHERE begun <> added;
+CREATE INDEX occurrences_until ON occurrences (fact) WHERE coalesce(until, last_until) IS NOT NULL;
 CREATE INDEX occurrences_attribute ON occurrences (attribute) WHERE attribute IS NOT NULL;
 CREATE INDEX occurrences_successor ON occurrences (successor) WHERE successor IS NOT NULL;
+CREATE TABLE fact_counts (
+    number INTEGER, path BLOB, kind BLOB, source TEXT, facts INTEGER,
+    PRIMARY KEY (number, path, kind, source)
+) WITHOUT ROWID;
+CREATE TABLE repeated_facts (fact BLOB PRIMARY KEY) WITHOUT ROWID;
 CREATE TABLE revisions (
     number INTEGER PRIMARY KEY, lineage INTEGER, begun INTEGER, contested INTEGER, path BLOB,
     section BLOB, nth INTEGER, quiet INTEGER, previous TEXT, ended INTEGER, next INTEGER,
@@ -307,21 +315,34 @@ UNION SELECT path FROM occurrences WHERE ended IS NULL AND fact IN (
             ) OR EXISTS (
                 SELECT 1 FROM marks WHERE occurrence = its.number
                 AND (added BETWEEN :first AND :last OR ended BETWEEN :first AND :last)))))"""
-SELECT_FACT_SPANS = """
+_CLOSINGS = f"FROM every_mark WHERE {CLOSING_MARKS_CONDITION} OR kind = '{MarkKind.PROMOTED}'"
+SELECT_CLOSINGS = f"SELECT occurrence, begun, ended {_CLOSINGS} ORDER BY begun, number"
+"""The ends of occurrences that are still there; a promoted line counts as the curated fact."""
+_SPECIAL_FACTS = f"""
+    SELECT fact FROM repeated_facts
+    UNION SELECT fact FROM occurrences WHERE coalesce(until, last_until) IS NOT NULL
+    UNION SELECT fact FROM occurrences WHERE number IN (SELECT occurrence {_CLOSINGS})"""
+"""Facts of several places, with a day of end, or ended by a mark; the others are counted."""
+SELECT_FACT_SPANS = f"""
 SELECT number, fact, path, kind, source, CASE WHEN ended IS NULL THEN until ELSE last_until END,
     begun, ended
-FROM occurrences WHERE fact IS NOT NULL ORDER BY number"""
-SELECT_CLOSINGS = (
-    "SELECT occurrence, begun, ended FROM every_mark"
-    f" WHERE {CLOSING_MARKS_CONDITION} OR kind = '{MarkKind.PROMOTED}' ORDER BY begun, number"
-)
-"""The ends of occurrences that are still there; a promoted line counts as the curated fact."""
+FROM occurrences WHERE fact IN ({_SPECIAL_FACTS}) AND fact IS NOT NULL ORDER BY number"""
+SELECT_ENDED_FACTS = f"""
+SELECT path, ifnull(kind, x''), source, begun, ended, count(*) FROM occurrences
+WHERE ended IS NOT NULL AND fact IS NOT NULL AND fact NOT IN (
+    SELECT fact FROM ({_SPECIAL_FACTS}) WHERE fact IS NOT NULL)
+GROUP BY path, kind, source, begun, ended"""
 _COUNTS_AS_CHANGED = f"fact IS NOT NULL AND fate IS NOT '{Fate.JOINED}'"
 SELECT_CHANGE_STATES = f"""
 SELECT number, id, author FROM commits WHERE number > :after AND number <= :upto
 UNION ALL
-SELECT begun, 'begun', group_concat(number) FROM occurrences
-WHERE number > :row AND begun > :after AND begun <= :upto AND {_COUNTS_AS_CHANGED} GROUP BY begun
+SELECT begun, 'begun', group_concat(number) FROM (
+    SELECT begun, number FROM occurrences
+    WHERE number > :row AND number <= :last_row AND begun > :after AND {_COUNTS_AS_CHANGED}
+    UNION SELECT begun, number FROM occurrences
+    WHERE begun > :after AND begun <= :upto AND begun <> added AND {_COUNTS_AS_CHANGED}
+    ORDER BY number)
+GROUP BY begun
 UNION ALL
 SELECT ended, 'ended', group_concat(number || fate || last_start || '-' || ifnull(successor, ''))
 FROM occurrences WHERE ended > :after AND ended <= :upto AND {_COUNTS_AS_CHANGED} GROUP BY ended
@@ -330,11 +351,21 @@ SELECT begun, 'marked', group_concat(number || '-' || occurrence || '-' || ifnul
 FROM marks WHERE begun > :after AND begun <= :upto AND {CLOSING_MARKS_CONDITION} AND EXISTS (
     SELECT 1 FROM occurrences WHERE occurrences.number = occurrence AND {_COUNTS_AS_CHANGED})
 GROUP BY begun"""
-SELECT_LIVE_SECTIONS = "SELECT lineage, path, section FROM revisions WHERE ended IS NULL"
+SELECT_LARGE_COMMITS = f"""
+SELECT number FROM fact_counts WHERE number > :after AND number <= :upto
+GROUP BY number HAVING sum(facts) > :most
+    AND NOT EXISTS (SELECT 1 FROM occurrences WHERE ended = fact_counts.number)
+    AND NOT EXISTS (SELECT 1 FROM marks WHERE begun = fact_counts.number)
+    AND NOT EXISTS (
+        SELECT 1 FROM occurrences
+        WHERE ended IS NOT NULL AND begun = fact_counts.number AND fate = '{Fate.JOINED}')
+ORDER BY number"""
+"""Commits that only added facts, more than `most`."""
+SELECT_LIVE_SECTIONS = "SELECT lineage, section FROM revisions WHERE path = ? AND ended IS NULL"
 SELECT_SECTIONS_WITH_FACTS = (
-    "SELECT DISTINCT path, section FROM occurrences WHERE ended IS NULL AND fact IS NOT NULL"
+    "SELECT DISTINCT section FROM occurrences WHERE path = ? AND ended IS NULL AND fact IS NOT NULL"
 )
-SELECT_VERSIONS = "SELECT lineage, begun FROM revisions WHERE NOT quiet"
+SELECT_VERSIONS = "SELECT begun FROM revisions WHERE lineage = ? AND NOT quiet"
 SELECT_FACTS_CHANGED_AFTER = """
 SELECT fact FROM occurrences WHERE added > :after AND number > :row AND fact IS NOT NULL
 UNION SELECT fact FROM occurrences WHERE ended > :after AND fact IS NOT NULL
@@ -640,6 +671,18 @@ def parse_span(row: SqlRow, begun: int, ended: int | None) -> FactSpan:
         until=_date(until),
         begun=begun,
         ended=ended,
+    )
+
+
+def parse_count(key: tuple[bytes, bytes, str, int], ended: int | None, facts: int) -> FactCount:
+    path, kind, source, begun = key
+    return FactCount(
+        path=_path(path) if path else None,
+        kind=decoded(kind),
+        source=Source(source),
+        begun=begun,
+        ended=ended,
+        facts=facts,
     )
 
 

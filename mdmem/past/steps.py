@@ -7,6 +7,7 @@ A row has its one end or, of several (or if a merge keeps what a side had ended)
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from functools import cache
@@ -402,6 +403,8 @@ class Step:
     """New ends of occurrences that had ended already."""
     promotions: tuple[tuple[FactId, FactId], ...] = ()
     """Facts of logs taken into curated files, with the facts that they became there."""
+    logs: frozenset[FilePath] = frozenset()
+    """The logs among the files of what began."""
 
 
 def append(store: Store, commit: TrailCommit, step: Step) -> None:
@@ -426,6 +429,7 @@ def append(store: Store, commit: TrailCommit, step: Step) -> None:
             [(number, blob(commit)) for commit in step.reverted_commits],
         )
         first = _begin_occurrences(store, commit, step.begun)
+        _count_facts(store, number, step)
         _end_revisions(store, number, step, has_lines=has_lines)
         _begin_revisions(store, number, step.revisions)
         _add_marks(store, number, step.marks, first, step.begun)
@@ -565,6 +569,39 @@ def _begin_occurrences(store: Store, commit: TrailCommit, begun: Sequence[Occurr
     return first
 
 
+def _count_facts(store: Store, number: int, step: Step) -> None:
+    facts = [each for each in step.begun if each.entry.fact is not None]
+    counts = Counter(
+        (
+            each.begun,
+            "" if each.entry.path in step.logs else each.entry.path,
+            each.entry.kind or "",
+            each.origin.source,
+        )
+        for each in facts
+    )
+    store.run_many(
+        "INSERT INTO fact_counts VALUES (?, ?, ?, ?, ?)"
+        " ON CONFLICT DO UPDATE SET facts = facts + excluded.facts",
+        [
+            (begun, blob(path), blob(kind), source, count)
+            for (begun, path, kind, source), count in counts.items()
+        ],
+    )
+    if number == 1:  # nothing to be looked for
+        named = Counter(each.entry.fact for each in facts)
+        store.run_many(
+            "INSERT OR IGNORE INTO repeated_facts VALUES (?)",
+            [(blob(fact),) for fact, count in named.items() if fact and count > 1],
+        )
+        return
+    again = "SELECT 1 FROM occurrences WHERE fact = ? LIMIT 1 OFFSET 1"
+    store.run_many(
+        f"INSERT OR IGNORE INTO repeated_facts SELECT ? WHERE EXISTS ({again})",
+        [(blob(fact), blob(fact)) for fact in {each.entry.fact for each in facts} if fact],
+    )
+
+
 def _end_revisions(store: Store, number: int, step: Step, *, has_lines: bool) -> None:
     rows = step.ended_revisions
     changed = store.run_many(
@@ -650,6 +687,7 @@ def cut(
         )
     _cut_revisions(store, number)
     last = last_row(store, "occurrences", "added", number)
+    _uncount_facts(store, number, last)
     store.run("DELETE FROM occurrences WHERE number > ?", last)
     _OCCURRENCE_ENDS.cut(store, number, last)
     cut_ends(store, number, last)
@@ -658,6 +696,33 @@ def cut(
     store.run("DELETE FROM reverts WHERE number > ?", last_row(store, "reverts", "added", number))
     store.run("DELETE FROM touched WHERE number > ?", number)
     store.run("DELETE FROM commits WHERE number > ?", number)
+
+
+def _uncount_facts(store: Store, number: int, last: int) -> None:
+    """Take out what commits after `number` added, in rows after `last`.
+
+    A fact that is then in one place stays among those of several, which is slower to read alone.
+    """
+    store.run("DELETE FROM fact_counts WHERE number > ?", number)
+    backdated = store.rows(
+        "SELECT begun, path, ifnull(kind, x''), source, count(*) FROM occurrences"
+        " WHERE number > ? AND begun <= ? AND begun <> added AND fact IS NOT NULL"
+        " GROUP BY begun, path, kind, source",
+        last,
+        number,
+    )
+    for begun, path, kind, source, count in backdated:
+        changed = store.run_many(
+            "UPDATE fact_counts SET facts = facts - ? WHERE number = ? AND path = ? AND kind = ?"
+            " AND source = ?",
+            [(count, begun, path, kind, source)],
+        )
+        if not changed:
+            store.run_many(
+                "UPDATE fact_counts SET facts = facts - ? WHERE number = ? AND path = x''"
+                " AND kind = ? AND source = ?",
+                [(count, begun, kind, source)],
+            )
 
 
 def _cut_revisions(store: Store, number: int) -> None:

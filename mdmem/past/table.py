@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
+from functools import cache
 from heapq import heapify, heappop, heappush
 from itertools import islice
 from pathlib import Path
@@ -14,6 +15,7 @@ from typing import Self
 from mdmem.model import CommitId, FactId, FilePath, SectionPath
 from mdmem.model.trail import (
     LAST_NUMBER,
+    FactCount,
     FactSpan,
     Fate,
     Mark,
@@ -43,9 +45,11 @@ from mdmem.past.rows import (
     SELECT_COMMITS,
     SELECT_COPIED,
     SELECT_COPIED_IN_FILE,
+    SELECT_ENDED_FACTS,
     SELECT_ENTRY_BY_MDMEM,
     SELECT_EVERY_MARK,
     SELECT_FACT_SPANS,
+    SELECT_LARGE_COMMITS,
     SELECT_LAST_REVISION,
     SELECT_LATER_PARENTS,
     SELECT_LINEAGES_THAT_MAY_HOLD,
@@ -73,6 +77,7 @@ from mdmem.past.rows import (
     decoded,
     join_words,
     parse_commit,
+    parse_count,
     parse_dropped,
     parse_mark,
     parse_numbers,
@@ -258,7 +263,7 @@ class Trail:
                 self._store,
                 number,
                 [
-                    (commit, self._paths(commit.number, commit.number))
+                    (commit, self.paths_changed(commit.number, commit.number))
                     for commit in self.commits_after(number)
                 ],
             )
@@ -465,8 +470,28 @@ class Trail:
             parse_occurrence, f"{SELECT_OCCURRENCES} WHERE fact IS NOT NULL ORDER BY number DESC"
         )
 
+    def fact_counts(self, is_log: Callable[[FilePath], bool]) -> Iterator[FactCount]:
+        """The facts that `fact_spans` leaves out, counted; `is_log` as it was for their steps."""
+        standing: Counter[tuple[bytes, bytes, str, int]] = Counter()
+        counts = "SELECT path, kind, source, number, facts FROM fact_counts"
+        for path, kind, source, begun, count in self._store.rows(counts):
+            standing[path, kind, source, begun] += count
+        place = cache(lambda path: b"" if is_log(FilePath(decoded(path))) else path)
+        for _, _, path, kind, source, _, begun, _ in self._store.rows(SELECT_FACT_SPANS):
+            standing[place(path), kind or b"", source, begun] -= 1
+        for path, kind, source, begun, ended, count in self._store.rows(SELECT_ENDED_FACTS):
+            standing[place(path), kind, source, begun] -= count
+            yield parse_count((place(path), kind, source, begun), ended, count)
+        for key, count in standing.items():
+            if count:
+                yield parse_count(key, None, count)
+
     def fact_spans(self) -> Iterator[FactSpan]:
-        """The spans of every fact, in every place. All occurrences are read, without their text."""
+        """The spans of the facts that need a look at each of their places.
+
+        Those that were in several, have a day of end or were ended by a mark; `fact_counts` has the
+        others.
+        """
         closings: dict[int, list[tuple[int, int | None]]] = defaultdict(list)
         for number, begun, ended in self._store.rows(SELECT_CLOSINGS):
             closings[number].append((begun, ended))
@@ -513,9 +538,15 @@ class Trail:
         They are in the order in which they arrived. `is_wanted`: the others are left out, unless
         too many files are wanted to name them all.
         """
-        last = last_row(self._store, "occurrences", "added", after)
-        condition = "number > ? AND begun > ? AND begun <= ?"
-        values: list[int | bytes] = [last, after, upto]
+        condition = (
+            "number IN (SELECT number FROM occurrences WHERE number > ? AND number <= ?"
+            " AND begun > ? UNION SELECT number FROM occurrences"
+            " WHERE begun > ? AND begun <= ? AND begun <> added)"
+        )
+        before, last = (
+            last_row(self._store, "occurrences", "added", number) for number in (after, upto)
+        )
+        values: list[int | bytes] = [before, last, after, after, upto]
         if is_wanted:
             rows = self._store.rows(
                 f"SELECT DISTINCT path FROM occurrences WHERE {condition}", *values
@@ -543,7 +574,8 @@ class Trail:
                 f" UNION ALL {SELECT_OCCURRENCES} WHERE begun = ? AND begun <> added"
                 f" AND number > ?"
             )
-            yield self._store.all(parse_occurrence, statement, first, last, number, number, last)
+            values = first, last, number, number, last
+            yield self._store.all(parse_occurrence, statement, *values)
             return
         paths = (
             "SELECT path FROM touched WHERE number = ? UNION"
@@ -553,8 +585,8 @@ class Trail:
         statement = f"{in_file} NULL AND begun = ? UNION ALL {in_file} NOT NULL AND begun = ?"
         names = [FilePath(decoded(path)) for (path,) in self._store.rows(paths, number, number)]
         for path in filter(is_wanted, sorted(names)):
-            name = blob(path)
-            yield self._store.all(parse_occurrence, statement, name, number, name, number)
+            place = blob(path), number
+            yield self._store.all(parse_occurrence, statement, *place, *place)
 
     def occurrences_ended(self, after: int, upto: int = LAST_NUMBER) -> tuple[Occurrence, ...]:
         """The occurrences that commits after `after` and up to `upto` ended, in this order."""
@@ -567,12 +599,27 @@ class Trail:
         While it is equal, so are the facts that the commit added, replaced and removed.
         """
         states: dict[int, tuple[SqlRow, ...]] = {}
-        row = last_row(self._store, "occurrences", "added", after)
+        row, last = (
+            last_row(self._store, "occurrences", "added", number) for number in (after, upto)
+        )
         for number, *state in self._store.rows(
-            SELECT_CHANGE_STATES, after=after, upto=upto, row=row
+            SELECT_CHANGE_STATES, after=after, upto=upto, row=row, last_row=last
         ):
             states[number] = (*states.get(number, ()), tuple(state))
         return states
+
+    def large_commits(self, after: int, upto: int, most: int) -> list[int]:
+        """The commits after `after` and up to `upto` that only added facts, more than `most`."""
+        rows = self._store.rows(SELECT_LARGE_COMMITS, after=after, upto=upto, most=most)
+        return [number for (number,) in rows]
+
+    def facts_begun_with(self, number: int) -> dict[FilePath | None, int]:
+        """The number of facts that began with a commit in each file; None: in logs."""
+        statement = "SELECT path, sum(facts) FROM fact_counts WHERE number = ? GROUP BY path"
+        return {
+            FilePath(decoded(path)) if path else None: count
+            for path, count in self._store.rows(statement, number)
+        }
 
     def ended_groups(self, after: int, upto: int) -> tuple[tuple[int, tuple[Occurrence, ...]], ...]:
         """The commits whose ends changed after commit `after`, with all that they ended."""
@@ -793,21 +840,22 @@ class Trail:
         )
         return {FilePath(decoded(path)): number for path, number in rows}
 
-    def versions_of_sections(self) -> dict[int, tuple[FilePath, list[int]]]:
-        """The commits that changed the text of each live section with facts, by lineage.
+    def files_with_facts(self) -> set[FilePath]:
+        """The files that ever had facts, but for logs."""
+        paths = self._store.rows("SELECT DISTINCT path FROM fact_counts WHERE path <> x''")
+        return {FilePath(decoded(path)) for (path,) in paths}
 
-        With its file. All revisions are read, without their text.
+    def versions_of_sections(self, path: FilePath) -> dict[int, list[int]]:
+        """The commits that changed the text of each live section with facts of a file, by lineage.
+
+        Its revisions are read without their text.
         """
-        with_facts = set(self._store.rows(SELECT_SECTIONS_WITH_FACTS))
-        versions: dict[int, tuple[FilePath, list[int]]] = {
-            lineage: (FilePath(decoded(path)), [])
-            for lineage, path, section in self._store.rows(SELECT_LIVE_SECTIONS)
-            if (path, section) in with_facts
+        with_facts = set(self._store.rows(SELECT_SECTIONS_WITH_FACTS, blob(path)))
+        return {
+            lineage: [number for (number,) in self._store.rows(SELECT_VERSIONS, lineage)]
+            for lineage, section in self._store.rows(SELECT_LIVE_SECTIONS, blob(path))
+            if (section,) in with_facts
         }
-        for lineage, number in self._store.rows(SELECT_VERSIONS):
-            if lineage in versions:
-                versions[lineage][1].append(number)
-        return versions
 
     def newest_revisions(self, path: FilePath | None = None) -> tuple[Revision, ...]:
         """The newest revision of each section, live or ended; or of those ever in a file."""
@@ -966,9 +1014,10 @@ class Trail:
 
         A change of one of two contradicting facts concerns the file of the other.
         """
-        return self._paths(number + 1, LAST_NUMBER)
+        return self.paths_changed(number + 1, LAST_NUMBER)
 
-    def _paths(self, first: int, last: int) -> set[FilePath]:
+    def paths_changed(self, first: int, last: int) -> set[FilePath]:
+        """The same of the commits from `first` to `last`."""
         paths = self._store.all(
             lambda row: FilePath(decoded(row[0])),
             SELECT_PATHS_CHANGED_BETWEEN,

@@ -53,11 +53,6 @@ def list_changes(workspace: Workspace, request: ShowChanges, say: Say) -> Change
     )
 
 
-def changes_since(past: Past, first: date) -> Sequence[FactChange]:
-    """All changes to facts from a day on, newest first."""
-    return _newest_changes(past, ShowChanges(limit=0), first, None)
-
-
 class Maker(NamedTuple):
     """An actor to whom changes are counted, or None, and the author of the commit."""
 
@@ -65,37 +60,74 @@ class Maker(NamedTuple):
     author: str
 
 
+Counts = Mapping[tuple[Maker, ChangeKind], int]
+"""Numbers of changes to facts, by maker and kind."""
+
+
 class _KeptCounts:
     """The counts of the last period by state of a commit, and the files left out of them."""
 
     def __init__(self) -> None:
-        self.last: tuple[frozenset[FilePath], Mapping[Hashable, Mapping[Maker, int]]]
-        self.last = frozenset(), {}
+        self.last: tuple[frozenset[FilePath], Mapping[Hashable, Counts]] = frozenset(), {}
 
 
-def counts_since(past: Past, first: date) -> Iterator[tuple[int, Mapping[Maker, int]]]:
+def counts_since(past: Past, first: date) -> Iterator[tuple[int, Counts]]:
     """The time of each commit since a day and the changes to facts it made, newest first.
 
-    Only commits that came since the last call, or changed something else than then, are read.
+    Only commits that came since the last call, or changed something else than then, are read; of
+    one that added many facts and did nothing else, how many.
     """
     workspace, trail = past.workspace, past.trail
     newest = _newest_first(trail, past.moments.newest(None, _start_of(workspace, first)))
     before, last = min(newest, default=1) - 1, max(newest, default=0)
+    counted: dict[int, Counts] = {}
+    spans: list[tuple[int, int]] = []
+    for number in trail.large_commits(before, last, _MOST_AT_ONCE):
+        if (counts := _counts_of_large(past, number)) is not None:
+            counted[number] = counts
+            spans.append((before, number - 1))
+            before = number
+    spans.append((before, last))
     left_out = frozenset(
-        path for path in trail.paths_since(before) if not _has_facts(workspace, path)
+        path
+        for before, last in spans
+        for path in trail.paths_changed(before + 1, last)
+        if not _has_facts(workspace, path)
     )
-    states = trail.change_states(before, last)
     kept = workspace.resources.get(_KeptCounts)
-    left_out_before, counted = kept.last
-    if left_out_before != left_out:
-        counted = {}
-    missing = {number: newest[number] for number in newest if states[number] not in counted}
-    if missing:
-        reader = _ChangeReader(past, missing, ShowChanges(limit=0))
-        counted = {**counted, **{states[number]: reader.counts(number) for number in missing}}
-    if len(newest) <= _MOST_KEPT:
-        kept.last = left_out, {states[number]: counted[states[number]] for number in newest}
-    return ((moment, counted[states[number]]) for number, moment in newest.items())
+    left_out_before, known = kept.last
+    known = known if left_out_before == left_out else {}
+    told: dict[Hashable, Counts] = {}
+    for before, last in spans:
+        states = trail.change_states(before, last)
+        asked = {number: newest[number] for number in states.keys() & newest.keys()}
+        missing = {number: asked[number] for number in asked if states[number] not in known}
+        reader = _ChangeReader(past, missing, ShowChanges(limit=0)) if missing else None
+        for number in asked:
+            state = states[number]
+            told[state] = counted[number] = (
+                reader.counts(number) if reader and number in missing else known[state]
+            )
+    if len(told) <= _MOST_KEPT:
+        kept.last = left_out, told
+    return ((moment, counted[number]) for number, moment in newest.items())
+
+
+def _counts_of_large(past: Past, number: int) -> Counts | None:
+    """The counts of a commit that only added facts; None where several people may have made it."""
+    commit = past.trail.commit_numbered(number)
+    if commit is None or _has_several_notes(commit):
+        return None
+    begun = past.trail.facts_begun_with(number)
+    count = sum(
+        count for path, count in begun.items() if path is None or _has_facts(past.workspace, path)
+    )
+    made = past.made(commit)
+    return {(Maker(made.actor, made.author), ChangeKind.ADDED): count} if count else {}
+
+
+def _has_several_notes(commit: TrailCommit) -> bool:
+    return commit.message.count("Mdmem-Op: ") > 1
 
 
 def _has_facts(workspace: Workspace, path: FilePath) -> bool:
@@ -208,9 +240,10 @@ class _ChangeReader:
         for number in _newest_first(self._trail, self._moments):
             yield from self._changes_in(number)
 
-    def counts(self, number: int) -> Mapping[Maker, int]:
+    def counts(self, number: int) -> Counts:
         return Counter(
-            Maker(each.made.actor, each.made.author) for each in self._changes_in(number)
+            (Maker(each.made.actor, each.made.author), each.kind)
+            for each in self._changes_in(number)
         )
 
     def _changes_in(self, number: int) -> Iterator[FactChange]:
@@ -226,8 +259,7 @@ class _ChangeReader:
         if self._begun is not None:
             return [self._begun.get(commit.number, [])]
         # several notes are told apart by all that a commit added
-        has_notes = commit.message.count("Mdmem-Op: ") > 1
-        most = LAST_NUMBER if has_notes else _MOST_AT_ONCE
+        most = LAST_NUMBER if _has_several_notes(commit) else _MOST_AT_ONCE
         parts = self._trail.begun_with(commit.number, most, self._is_wanted)
         return (list(filter(self._counts, part)) for part in parts)
 

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from datetime import date, datetime, time, timedelta
+from contextlib import suppress
+from datetime import date, datetime, time, timedelta, tzinfo
 from heapq import nlargest
 from itertools import accumulate
 from pathlib import Path
+from time import tzname
 from typing import TypeVar
 
-from mdmem.folder import config
+from mdmem.folder import config, files
 from mdmem.folder.config import Settings
-from mdmem.model import MAX_FILE_BYTES, FactId, FileKind, FilePath, Source
+from mdmem.model import MAX_FILE_BYTES, CommitId, FactId, FileKind, FilePath, Source
 from mdmem.model.history import (
     ActiveDay,
     ChangeKind,
     FactActivity,
-    FactChange,
     FactDay,
     FactTrends,
     MarkdownTrends,
@@ -28,12 +30,12 @@ from mdmem.model.history import (
 )
 from mdmem.model.reads import ShowFigures
 from mdmem.model.rules import fold_actor
-from mdmem.model.trail import FactSpan, MarkKind
+from mdmem.model.trail import FactCount, FactSpan, MarkKind
 from mdmem.past import lifetimes
-from mdmem.past.lifetimes import LOG_FORMAT, LineCounter
-from mdmem.queries.fact_changes import Maker, changes_since, counts_since
+from mdmem.past.lifetimes import LOG_FORMAT, LineCounter, LineFigures
+from mdmem.queries.fact_changes import Maker, counts_since
 from mdmem.queries.past import Past, look_back
-from mdmem.repo import discovery, runner
+from mdmem.repo import Repository, discovery, runner
 from mdmem.startup.records import dataclass, replace
 from mdmem.workspace import Say, Workspace
 
@@ -72,6 +74,14 @@ class _Stay:
         return self.begin <= moment and (self.end is None or moment < self.end)
 
 
+@dataclass(frozen=True, slots=True)
+class _DayCounts:
+    """The changes to facts on each day, by its place among the days."""
+
+    by_maker: Counter[tuple[int, Maker]]
+    by_kind: Counter[tuple[int, ChangeKind]]
+
+
 class _TrendReader:
     """Reads the trends of a period; what counts as later than now counts as now."""
 
@@ -88,11 +98,7 @@ class _TrendReader:
         self._is_curated: dict[FilePath, bool | None] = {}
 
     def activity(self) -> FactActivity:
-        counts = Counter[tuple[int, Maker]]()
-        for moment, made in counts_since(self._past, self._days[0]):
-            day = min(self._index_of(moment), len(self._days) - 1)
-            for maker, count in made.items():
-                counts[day, maker] += count
+        counts = self._counts().by_maker
         people, agents = self._by_day(counts)
         first = self._index_of(min(self._moments.values(), default=self._now))
         return FactActivity(
@@ -106,21 +112,21 @@ class _TrendReader:
         )
 
     def trends(self) -> FactTrends:
-        changes = changes_since(self._past, self._days[0])
-        counts = self._counts(changes)
+        counts = self._counts()
         stays = self._stays()
-        ended, living = self._curated_lives(stays.values())
+        counted = [*self._counted_stays()]
+        ended, living = self._curated_lives(stays.values(), counted)
         half_life = lifetimes.half_life(ended, living)
         survival = {
             -(-age // _HOURS_A_DAY): share for age, share in lifetimes.survival(ended, living)
         }
-        current = list(_current_stays(stays))
+        current = [*((stay, 1) for stay in _current_stays(stays)), *counted]
         by_source = self._counted(current, lambda stay: stay.source)
         kinds = self._counted(current, lambda stay: stay.kind)
         changed, untouched = self._sections()
         return FactTrends(
-            days=self._fact_days(changes, counts, by_source),
-            writers=self._writers(counts),
+            days=self._fact_days(counts, by_source),
+            writers=self._writers(counts.by_maker),
             kinds=tuple(
                 TrendKind(kind, days[-1], tuple(days))
                 for kind, days in sorted(kinds.items(), key=lambda item: (-item[1][-1], item[0]))
@@ -137,13 +143,12 @@ class _TrendReader:
 
     def _fact_days(
         self,
-        changes: Sequence[FactChange],
-        counts: Mapping[tuple[int, Maker], int],
+        counts: _DayCounts,
         by_source: Mapping[Source, Sequence[int]],
     ) -> tuple[FactDay, ...]:
         none = [0] * len(self._days)
-        kinds = Counter((self._index(change), change.kind) for change in changes)
-        people, agents = self._by_day(counts)
+        kinds = counts.by_kind
+        people, agents = self._by_day(counts.by_maker)
         contradicted = Counter(
             self._index_of(self._moments[mark.begun])
             for mark in self._trail.pair_marks()
@@ -165,10 +170,14 @@ class _TrendReader:
             for at, day in enumerate(self._days)
         )
 
-    def _counts(self, changes: Iterable[FactChange]) -> Counter[tuple[int, Maker]]:
-        return Counter(
-            (self._index(each), Maker(each.made.actor, each.made.author)) for each in changes
-        )
+    def _counts(self) -> _DayCounts:
+        counts = _DayCounts(Counter(), Counter())
+        for moment, made in counts_since(self._past, self._days[0]):
+            day = min(self._index_of(moment), len(self._days) - 1)
+            for (maker, kind), count in made.items():
+                counts.by_maker[day, maker] += count
+                counts.by_kind[day, kind] += count
+        return counts
 
     def _by_day(self, counts: Mapping[tuple[int, Maker], int]) -> tuple[Counter[int], Counter[int]]:
         """The changes of people and of agents on each day."""
@@ -191,9 +200,6 @@ class _TrendReader:
         ]
         return tuple(sorted(writers, key=lambda writer: (-writer.count, writer.name)))
 
-    def _index(self, change: FactChange) -> int:
-        return min(change.made.time.date().toordinal() - self._first, len(self._days) - 1)
-
     def _index_of(self, moment: int) -> int:
         """The place of a time among the days; below 0 before them."""
         quarter = moment // _QUARTER
@@ -209,13 +215,25 @@ class _TrendReader:
         for span in self._trail.fact_spans():
             is_curated = self._curated(span.path)
             if is_curated is not None and span.begun in self._moments:
-                stays[span.fact].append(self._stay(span, is_curated))
+                stays[span.fact].append(self._stay(span, is_curated, span.until))
         return stays
 
-    def _stay(self, span: FactSpan, is_curated: bool) -> _Stay:
+    def _counted_stays(self) -> Iterator[tuple[_Stay, int]]:
+        """The stays of facts with one, and how many are alike."""
+        for each in self._trail.fact_counts(self._is_log):
+            is_curated = False if each.path is None else self._curated(each.path)
+            if is_curated is not None and each.begun in self._moments:
+                yield self._stay(each, is_curated), each.facts
+
+    def _is_log(self, path: FilePath) -> bool:
+        return self._workspace.kind_of(path) is FileKind.DAILY
+
+    def _stay(
+        self, span: FactSpan | FactCount, is_curated: bool, until: date | None = None
+    ) -> _Stay:
         begin = self._moments[span.begun]
         end = None if span.ended is None else self._moments.get(span.ended)
-        if span.until is not None and (over := self._end_of(span.until)) < self._now:
+        if until is not None and (over := self._end_of(until)) < self._now:
             end = over if end is None else min(end, over)
         return _Stay(
             begin=begin,
@@ -242,24 +260,33 @@ class _TrendReader:
             self._is_curated[path] = kind in _CURATED if has_facts else None
         return self._is_curated[path]
 
-    def _counted(self, stays: Iterable[_Stay], key: Callable[[_Stay], T]) -> dict[T, list[int]]:
+    def _counted(
+        self, stays: Iterable[tuple[_Stay, int]], key: Callable[[_Stay], T]
+    ) -> dict[T, list[int]]:
         """The stays at the end of each day, by a key of theirs that any has in the period."""
         steps: dict[T, list[int]] = defaultdict(lambda: [0] * (len(self._days) + 1))
-        for stay in stays:
+        for stay, count in stays:
             end = len(self._days) if stay.end is None else self._index_of(stay.end)
             begin = max(0, self._index_of(stay.begin))
             if begin < end:
-                steps[key(stay)][begin] += 1
-                steps[key(stay)][end] -= 1
+                steps[key(stay)][begin] += count
+                steps[key(stay)][end] -= count
         return {each: list(accumulate(counts[:-1])) for each, counts in steps.items()}
 
-    def _curated_lives(self, facts: Iterable[Sequence[_Stay]]) -> tuple[Counter[int], Counter[int]]:
+    def _curated_lives(
+        self, facts: Iterable[Sequence[_Stay]], counted: Iterable[tuple[_Stay, int]]
+    ) -> tuple[Counter[int], Counter[int]]:
+        """The hours for which facts were curated: of those that ended, and of those that are."""
         ended, living = Counter[int](), Counter[int]()
-        for stays in facts:
-            curated = [stay for stay in stays if stay.is_curated]
-            for begin, end in _joined(curated):
-                age = ((self._now if end is None else end) - begin) // _HOUR
-                (living if end is None else ended)[age] += 1
+        lives = [
+            (life, 1)
+            for stays in facts
+            for life in _joined([stay for stay in stays if stay.is_curated])
+        ]
+        lives += [((stay.begin, stay.end), count) for stay, count in counted if stay.is_curated]
+        for (begin, end), count in lives:
+            age = ((self._now if end is None else end) - begin) // _HOUR
+            (living if end is None else ended)[age] += count
         return ended, living
 
     # Sections.
@@ -267,10 +294,11 @@ class _TrendReader:
     def _sections(self) -> tuple[tuple[TrendSection, ...], tuple[TrendSection, ...]]:
         start = self._start_of(self._days[0])
         counts: list[tuple[int, int, int]] = []
-        for lineage, (path, numbers) in self._trail.versions_of_sections().items():
-            times = [self._moments[number] for number in numbers if number in self._moments]
-            if times and self._curated(path):
-                counts.append((sum(each >= start for each in times), max(times), lineage))
+        for path in filter(self._curated, self._trail.files_with_facts()):
+            for lineage, numbers in self._trail.versions_of_sections(path).items():
+                times = [self._moments[number] for number in numbers if number in self._moments]
+                if times:
+                    counts.append((sum(each >= start for each in times), max(times), lineage))
         most = nlargest(_MOST_SECTIONS, (each for each in counts if each[0]))
         untouched = [each for each in counts if each not in most]
         longest = sorted(untouched, key=lambda each: (each[1], each[2]))[:_MOST_SECTIONS]
@@ -319,11 +347,12 @@ def _joined(stays: Iterable[_Stay]) -> Iterator[tuple[int, int | None]]:
 # Markdown, of any repository; nothing is written there.
 
 
-_MARKDOWN = "*.md"
+_KEPT_VERSION = 1
+_MARKDOWN = ("--", "*.md")
 """The pathspec of `git ls-files`: below the folder, case counts."""
 _TOO_LARGE = (
     *("rev-list", "--objects", "--first-parent", f"--filter=blob:limit={MAX_FILE_BYTES + 1}"),
-    *("--filter-print-omitted", "HEAD", "--", _MARKDOWN),
+    *("--filter-print-omitted", "HEAD"),
 )
 """Lists versions that are larger than mdmem reads, as `~ID`; without `--text` git compares none."""
 _LOG = (
@@ -334,21 +363,74 @@ _LOG = (
     *("--no-color", "--no-ext-diff", "--no-textconv", "--text", "--ignore-submodules=all"),
     *("-p", "-U0", "-M", "-l1000", "--inter-hunk-context=0", "--diff-algorithm=myers"),
     *("--indent-heuristic", "-O/dev/null", "--src-prefix=a/", "--dst-prefix=b/", "--relative"),
-    *("--output-indicator-new=+", "--output-indicator-old=-", "HEAD", "--", _MARKDOWN),
+    *("--output-indicator-new=+", "--output-indicator-old=-", "HEAD"),
 )
 
 
 def markdown_trends(
-    folder: Path, request: ShowFigures, environment: Mapping[str, str]
+    folder: Path,
+    request: ShowFigures,
+    environment: Mapping[str, str],
+    kept: Path | None = None,
 ) -> MarkdownTrends:
-    """The Markdown below a folder over time, read from its repository. Raises RepositoryProblem."""
-    repository = discovery.discover(folder)
+    """The Markdown below a folder over time, read from its repository.
+
+    `kept`: where to keep what was read, so that the next call reads only the commits since. Raises
+    RepositoryProblem.
+    """
     settings = Settings()
-    counter = LineCounter(config.now(settings, environment), config.zone(settings.timezone))
-    if repository.head() is not None:
-        with runner.output_lines(folder, _TOO_LARGE) as lines:
-            large = sum(line.startswith(b"~") for line in lines)
-        words = [word for word in _LOG if word != "--text"] if large else _LOG
-        with runner.output_lines(folder, words) as lines:
-            counter.read(lines)
-    return counter.trends(request.weeks)
+    now, zone = config.now(settings, environment), config.zone(settings.timezone)
+    repository = discovery.discover(folder)
+    head = repository.head()
+    lines = _KeptLines(kept, f"{_KEPT_VERSION} {zone} {tzname}", now, zone)
+    if head is None or lines.figures is None or lines.commit != head:
+        lines.read(repository, folder, head)
+    assert lines.figures is not None  # it has just been read
+    return lines.figures.trends(now, zone, request.weeks)
+
+
+class _KeptLines:
+    """Figures of lines in a file: a line that says of what, one with them, one with all files."""
+
+    def __init__(self, path: Path | None, form: str, now: datetime, zone: tzinfo | None) -> None:
+        self._path, self._form, self._now, self._zone = path, form, now, zone
+        self.commit: CommitId | None = None
+        self.figures: LineFigures | None = None
+        if path is not None:
+            with suppress(OSError, ValueError, TypeError), path.open(encoding="utf-8") as file:
+                form, commit = json.loads(file.readline())
+                if form == self._form:
+                    self.figures, self.commit = LineFigures.parse(file.readline()), commit
+
+    def read(self, repository: Repository, folder: Path, head: CommitId | None) -> None:
+        counter = self._continued(repository, head) or LineCounter(self._now, self._zone)
+        since = [f"^{self.commit}"] if self.commit else []
+        if head is not None:
+            with runner.output_lines(folder, [*_TOO_LARGE, *since, *_MARKDOWN]) as lines:
+                large = sum(line.startswith(b"~") for line in lines)
+            words = [word for word in _LOG if word != "--text"] if large else _LOG
+            with runner.output_lines(folder, [*words, *since, *_MARKDOWN]) as lines:
+                counter.read(lines)
+        self.figures = counter.figures()
+        if self._path is not None and not counter.is_ahead:
+            about = json.dumps([self._form, head])
+            rows = about, self.figures.as_text(), counter.files_as_text()
+            with suppress(OSError):  # it is read again the next time
+                files.write_cache(self._path, "\n".join(rows))
+
+    def _continued(self, repository: Repository, head: CommitId | None) -> LineCounter | None:
+        """A counter that goes on with new commits; None (and no commit) where it cannot."""
+        old, self.commit = self.commit, None
+        if self._path is None or old is None or head is None:
+            return None
+        new = repository.run("rev-list", "--first-parent", "--parents", *(head, f"^{old}"))
+        rows = new.output.split(b"\n")
+        if new.status or len(rows) < 2 or rows[-2].split()[1:2] != [old.encode()]:
+            return None  # the branch does not go on from there
+        try:
+            _, _, kept = self._path.read_text(encoding="utf-8").split("\n")
+            counter = LineCounter(self._now, self._zone, self.figures, kept)
+        except (OSError, ValueError, TypeError):
+            return None
+        self.commit = old
+        return counter
