@@ -8,11 +8,19 @@ a word reports a change (`now`, `moved`, `no longer`). Numbers, times and names 
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
 from enum import Enum, auto
 from functools import lru_cache
 
-from mdmem.editors.likeness import ContentWord, change_verbs_like, content_words, kinship, likeness
+from mdmem.editors.likeness import (
+    ContentWord,
+    change_marks,
+    change_verbs_like,
+    content_words,
+    kinship,
+    likeness,
+)
 from mdmem.startup import late
 from mdmem.startup.records import dataclass
 
@@ -301,18 +309,25 @@ def _is_behind_subject(reading: _Reading, number: int) -> bool:
 def _match(
     left: Sequence[ContentWord], right: Sequence[ContentWord]
 ) -> dict[int, tuple[int, float]]:
+    beginning_with: dict[str, list[int]] = defaultdict(list)
+    for there, word in enumerate(right):
+        for beginning in (word.text[0], *change_marks(word.text)):
+            beginning_with[beginning].append(there)
     pairs = [
-        (_kinship(a.text, b.text), here, there)
-        for here, a in enumerate(left)
-        for there, b in enumerate(right)
+        (-kin, here, there)
+        for here, word in enumerate(left)
+        for there in {
+            each
+            for beginning in (word.text[0], *change_marks(word.text))
+            for each in beginning_with.get(beginning, ())
+        }
+        if (kin := _kinship(word.text, right[there].text))
     ]
     matches: dict[int, tuple[int, float]] = {}
     matched: set[int] = set()
-    for kin, here, there in sorted(
-        (pair for pair in pairs if pair[0]), key=lambda pair: (-pair[0], *pair[1:])
-    ):
+    for kin, here, there in sorted(pairs):
         if here not in matches and there not in matched:
-            matches[here] = there, kin
+            matches[here] = there, -kin
             matched.add(there)
     return matches
 

@@ -220,7 +220,12 @@ def kinship(left: str, right: str) -> float:
 def stems(word: str) -> Iterator[str]:
     """All kin of a word share one of these: its first letters and change verbs."""
     yield word[:_MIN_STEM]
-    yield from (f"\0{group}" for group in _change_groups().get(word, _NO_GROUPS))
+    yield from change_marks(word)
+
+
+def change_marks(word: str) -> list[str]:
+    """A mark for each kind of change for which the word stands; no word begins like one."""
+    return [f"\0{group}" for group in _change_groups().get(word, _NO_GROUPS)]
 
 
 Matches = Mapping[int, tuple[int, float]]
