@@ -256,11 +256,11 @@ def kind_of(path: str, workspace_name: str = "", extra_paths: Iterable[str] = ()
 
     `workspace_name`: if its own folder is `memory`, the files next to MEMORY.md are topics.
     """
+    if log_day(path):  # nine of ten files
+        return FileKind.DAILY
     parts = _parts(path)
     if not is_markdown(path) or not parts:
         return FileKind.OTHER
-    if log_day(path):
-        return FileKind.DAILY
     if len(parts) == 1:
         name = parts[0]
         if name in CURATED_NAMES:

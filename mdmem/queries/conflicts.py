@@ -11,9 +11,11 @@ from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import suppress
 from datetime import datetime
+from functools import cached_property
 from itertools import product
 
 from mdmem.folder import files
+from mdmem.folder.layout import ListedFile
 from mdmem.index.catching_up import fresh_index
 from mdmem.merge import atoms_in
 from mdmem.model import FactId, FilePath, SectionPath, Status
@@ -172,8 +174,11 @@ def _distance(first: NamedPart, second: NamedPart) -> tuple[bool, int]:
 class _Files:
     def __init__(self, workspace: Workspace, trail: Trail) -> None:
         self._workspace, self._trail = workspace, trail
-        self._listed = workspace.memory_files()
         self._parts: dict[FilePath, list[NamedPart]] = {}
+
+    @cached_property
+    def _listed(self) -> dict[FilePath, ListedFile]:
+        return self._workspace.memory_files()
 
     def changed_by(self, mark: Mark) -> list[FilePath]:
         """The files that the commit of a mark changed, under their names of today."""
