@@ -674,12 +674,15 @@ def parse_span(row: SqlRow, begun: int, ended: int | None) -> FactSpan:
     )
 
 
+_kind, _source = lru_cache(decoded), lru_cache(Source)
+
+
 def parse_count(key: tuple[bytes, bytes, str, int], ended: int | None, facts: int) -> FactCount:
     path, kind, source, begun = key
     return FactCount(
         path=_path(path) if path else None,
-        kind=decoded(kind),
-        source=Source(source),
+        kind=_kind(kind),
+        source=_source(source),
         begun=begun,
         ended=ended,
         facts=facts,

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections import Counter, defaultdict
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from datetime import date, datetime, time, timedelta
 from functools import cache
 from itertools import islice
+from pathlib import Path
 from posixpath import normpath
 from typing import NamedTuple
 
-from mdmem.folder import config
+from mdmem.folder import config, files
 from mdmem.lookup import dates
 from mdmem.model import FactId, FileKind, FilePath
 from mdmem.model.errors import HistoryProblem, verb
@@ -38,6 +42,7 @@ _MOST_AT_ONCE = 1_000
 """Facts that a commit may add for them to be read at once; of more, file by file."""
 _MOST_KEPT = 10_000
 """Commits whose counts are kept, each a kilobyte."""
+_KEPT_NAME = "changes.json"
 
 
 def list_changes(workspace: Workspace, request: ShowChanges, say: Say) -> ChangeList:
@@ -65,10 +70,39 @@ Counts = Mapping[tuple[Maker, ChangeKind], int]
 
 
 class _KeptCounts:
-    """The counts of the last period by state of a commit, and the files left out of them."""
+    """Counts by the state of a commit, of the last period that was asked for, in a file.
+
+    With a digest of the files left out of them; of another one there are none.
+    """
 
     def __init__(self) -> None:
-        self.last: tuple[frozenset[FilePath], Mapping[Hashable, Counts]] = frozenset(), {}
+        self._left_out = ""
+        self._counts: Mapping[str, Counts] | None = None
+
+    def of(self, path: Path, left_out: str) -> Mapping[str, Counts]:
+        if self._counts is None:
+            self._left_out, self._counts = left_out, {}
+            with suppress(OSError, ValueError, TypeError):
+                self._left_out, rows = json.loads(path.read_text(encoding="utf-8"))
+                self._counts = {
+                    state: {
+                        (Maker(actor, author), ChangeKind(kind)): count
+                        for actor, author, kind, count in counts
+                    }
+                    for state, counts in rows.items()
+                }
+        return self._counts if self._left_out == left_out else {}
+
+    def keep(self, path: Path, left_out: str, counts: Mapping[str, Counts]) -> None:
+        if (left_out, counts) == (self._left_out, self._counts) or len(counts) > _MOST_KEPT:
+            return
+        self._left_out, self._counts = left_out, counts
+        rows = {
+            state: [(*maker, kind, count) for (maker, kind), count in of_commit.items()]
+            for state, of_commit in counts.items()
+        }
+        with suppress(OSError):  # they are counted again the next time
+            files.write_cache(path, json.dumps([left_out, rows]))
 
 
 def counts_since(past: Past, first: date) -> Iterator[tuple[int, Counts]]:
@@ -88,18 +122,21 @@ def counts_since(past: Past, first: date) -> Iterator[tuple[int, Counts]]:
             spans.append((before, number - 1))
             before = number
     spans.append((before, last))
-    left_out = frozenset(
-        path
-        for before, last in spans
-        for path in trail.paths_changed(before + 1, last)
-        if not _has_facts(workspace, path)
+    left_out = _digest(
+        sorted(
+            path
+            for before, last in spans
+            for path in trail.paths_changed(before + 1, last)
+            if not _has_facts(workspace, path)
+        )
     )
-    kept = workspace.resources.get(_KeptCounts)
-    left_out_before, known = kept.last
-    known = known if left_out_before == left_out else {}
-    told: dict[Hashable, Counts] = {}
+    kept, place = workspace.resources.get(_KeptCounts), workspace.state / _KEPT_NAME
+    known = kept.of(place, left_out)
+    told: dict[str, Counts] = {}
     for before, last in spans:
-        states = trail.change_states(before, last)
+        states = {
+            number: _digest(state) for number, state in trail.change_states(before, last).items()
+        }
         asked = {number: newest[number] for number in states.keys() & newest.keys()}
         missing = {number: asked[number] for number in asked if states[number] not in known}
         reader = _ChangeReader(past, missing, ShowChanges(limit=0)) if missing else None
@@ -108,9 +145,12 @@ def counts_since(past: Past, first: date) -> Iterator[tuple[int, Counts]]:
             told[state] = counted[number] = (
                 reader.counts(number) if reader and number in missing else known[state]
             )
-    if len(told) <= _MOST_KEPT:
-        kept.last = left_out, told
+    kept.keep(place, left_out, told)
     return ((moment, counted[number]) for number, moment in newest.items())
+
+
+def _digest(value: object) -> str:
+    return hashlib.sha256(repr(value).encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 def _counts_of_large(past: Past, number: int) -> Counts | None:
