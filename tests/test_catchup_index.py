@@ -613,6 +613,39 @@ class TestLooks:
         catching_up.fresh_index(at.workspace, say)
         assert catching_up.index_as_is(at.workspace)[1]
 
+    def test_commits_without_markdown_change_nothing(self, at: Desk):
+        at.apply(Log("green tea"))
+        catching_up.fresh_index(at.workspace, say)
+        seen = catching_up.index_as_is(at.workspace)[0].seen
+
+        def updates() -> bool:
+            """True if a search brings the index up to date."""
+            result = Memory(at.workspace).search(Search("tea"))
+            assert not result.stale
+            assert result.commit == at.git("rev-parse", "HEAD").strip()
+            index, is_fresh = catching_up.index_as_is(at.workspace)
+            assert is_fresh
+            return index.seen != seen
+
+        for number in range(3):
+            at.write("src/a.py", f"x = {number}\n")
+            at.commit("code")
+            assert not updates()
+        at.git("commit", "-q", "--amend", "-m", "other words")
+        assert not updates()
+        at.git("checkout", "-q", "-b", "other")
+        at.write("memory/new.md", "- black tea\n")
+        at.commit("memory")
+        at.git("rm", "-q", "memory/new.md")
+        at.commit("and back")
+        at.git("checkout", "-q", "-")
+        assert not updates()
+        at.git("merge", "-q", "--no-ff", "--no-edit", "other")
+        assert updates()
+        assert "black tea" in {
+            hit.text for hit in Memory(at.workspace).search(Search("tea", history=True)).hits
+        }
+
     def test_any_change_of_a_stamp_is_seen(self, at: Desk):
         place = at.write("memory/a.md", "- green tea\n")
         catching_up.fresh_index(at.workspace, say)

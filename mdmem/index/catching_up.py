@@ -36,7 +36,7 @@ from mdmem.model.searches import BuildProgress
 from mdmem.model.trail import Claim, Entry
 from mdmem.past import discard_trail, fresh_trail
 from mdmem.past.entry_states import identity_on_disk
-from mdmem.repo import commits, git_files
+from mdmem.repo import commits, first_parent, git_files
 from mdmem.startup.records import dataclass, field, replace
 from mdmem.text import contradictions, frontmatter
 from mdmem.text.document import parse_bytes
@@ -290,6 +290,23 @@ def _has_seen(index: SearchIndex, survey: _WorkspaceSurvey) -> bool:
     return _snapshot_key(index.seen) == key and not index.seen.is_to_be_read_again
 
 
+def _is_up_to_date(workspace: Workspace, index: SearchIndex, survey: _WorkspaceSurvey) -> bool:
+    """True if the index has seen everything, or all but commits without Markdown.
+
+    These change no answer, and the next update takes them in; it would take ten times as long.
+    """
+    if _has_seen(index, survey):
+        return True
+    seen = index.seen
+    return (
+        seen.commit is not None
+        and survey.commit is not None
+        and not seen.is_to_be_read_again
+        and (seen.settings, seen.stamps) == (survey.settings, survey.digest)
+        and not first_parent.touched_markdown(workspace.repository, seen.commit, survey.commit)
+    )
+
+
 def _snapshot_key(seen: Snapshot) -> tuple[CommitId | None, str, str]:
     """A short form of a snapshot, equal only for equal workspaces."""
     return seen.commit, seen.settings, seen.stamps
@@ -312,7 +329,7 @@ def index_and_stamps(workspace: Workspace) -> tuple[SearchIndex, bool, Mapping[s
     What is there: the files' stamps (`stamp_text`) by path.
     """
     index, survey = index_unchecked(workspace), _survey(workspace)
-    return index, _has_seen(index, survey), survey.stamps
+    return index, _is_up_to_date(workspace, index, survey), survey.stamps
 
 
 def index_as_is(workspace: Workspace) -> tuple[SearchIndex, bool]:
@@ -359,7 +376,7 @@ def _fresh_index(
     try:
         index = _opened(workspace, from_scratch=True) if full else index_unchecked(workspace)
         survey = _survey(workspace)
-        if _has_seen(index, survey):
+        if _is_up_to_date(workspace, index, survey):
             return FreshIndex(index=index, commit=survey.commit)
         if current and (overlaid := _overlaid(workspace, index, survey)):
             return FreshIndex(index=overlaid, commit=survey.commit, behind=True)
