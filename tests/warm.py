@@ -176,6 +176,23 @@ def children(process: int) -> list[int]:
     return list(map(int, Path(f"/proc/{process}/task/{process}/children").read_text().split()))
 
 
+def catch_ups(server: int) -> list[int]:
+    """The processes that commands below a server have forked, and that go on without them."""
+    program, started = _program(server), set(children(server))
+    return [
+        process
+        for process in (int(path.name) for path in Path("/proc").iterdir() if path.name.isdigit())
+        if process != server and process not in started and program and _program(process) == program
+    ]
+
+
+def _program(process: int) -> bytes:
+    try:
+        return Path(f"/proc/{process}/cmdline").read_bytes()
+    except OSError:
+        return b""
+
+
 @contextmanager
 def served_in(world: World, folder: Path) -> Iterator[Served]:
     run_folder = Path(tempfile.mkdtemp(prefix="mdmem-"))  # a socket's path is short
