@@ -68,7 +68,7 @@ def test_nothing_is_left_to_the_end_of_what_may_live_long(
 
 
 FORKED = """
-import json, os, sys, threading
+import json, os, sqlite3, sys, threading
 from mdmem.startup import launch
 
 def work():
@@ -84,8 +84,7 @@ def work():
     raise RuntimeError("nobody hears it")
 
 def main():
-    if THREAD:
-        threading.Thread(target=threading.Event().wait, daemon=True).start()
+    kept = BEFORE
     print(launch.fork_detached(work))
     return 0
 
@@ -101,7 +100,7 @@ def test_a_forked_process_has_neither_session_nor_files_of_its_caller(world: Wor
     os.set_inheritable(lock, True)
     try:
         done = subprocess.run(
-            [sys.executable, "-c", FORKED.replace("THREAD", "False"), told, going],
+            [sys.executable, "-c", FORKED.replace("BEFORE", "None"), told, going],
             env=world.environment,
             capture_output=True,
             text=True,
@@ -120,7 +119,14 @@ def test_a_forked_process_has_neither_session_nor_files_of_its_caller(world: Wor
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="it forks on Linux alone")
-def test_what_has_threads_is_not_forked(world: World, tmp_path: Path):
-    code = FORKED.replace("THREAD", "True")
+@pytest.mark.parametrize(
+    "before",
+    [
+        "threading.Thread(target=threading.Event().wait, daemon=True).start()",
+        "sqlite3.connect('made.db').execute('CREATE TABLE t (x)').connection",
+    ],
+)
+def test_what_has_threads_or_open_files_is_not_forked(world: World, tmp_path: Path, before: str):
+    code = FORKED.replace("BEFORE", before)
     done = world.run(tmp_path, [sys.executable, "-W", "error", "-c", code, "told", "going"])
     assert (done.stdout, done.stderr) == ("False\n", "")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import signal
+import stat
 import sys
 from collections.abc import Callable
 from contextlib import suppress
@@ -92,6 +93,8 @@ def fork_detached(work: Callable[[], None]) -> bool:
     """
     if sys.platform != "linux" or not all(map(_is_harmless, Path("/proc/self/task").iterdir())):
         return False  # a lock that another thread holds would never be released
+    if any(stat.S_ISREG(mode) for _, is_callers, mode in _open_files() if not is_callers):
+        return False  # SQLite would count this process's locks as those of the other
     before = signal.pthread_sigmask(signal.SIG_BLOCK, INTERRUPTIONS)
     with catch_warnings():
         simplefilter("ignore", DeprecationWarning)  # of any thread, from Python 3.12 on
@@ -109,13 +112,22 @@ def fork_detached(work: Callable[[], None]) -> bool:
         null = os.open(os.devnull, os.O_RDWR)
         for file in range(3):
             os.dup2(null, file)
-        for file in [int(path.name) for path in Path("/proc/self/fd").iterdir()]:
-            with suppress(OSError):  # the last was that of the list
-                if file > 2 and os.get_inheritable(file):
-                    os.close(file)
+        for file, is_callers, _ in _open_files():
+            if is_callers:
+                os.close(file)
         work()
     finally:
         os._exit(0)
+
+
+def _open_files() -> list[tuple[int, bool, int]]:
+    """Open files but for the streams, True for those that a caller has left, and their modes."""
+    found = []
+    for file in [int(path.name) for path in Path("/proc/self/fd").iterdir()]:
+        with suppress(OSError):  # the last was that of the list
+            if file > 2:
+                found.append((file, os.get_inheritable(file), os.fstat(file).st_mode))
+    return found
 
 
 def _is_harmless(thread: Path) -> bool:
