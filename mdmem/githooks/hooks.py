@@ -16,6 +16,7 @@ from pathlib import Path
 from types import FrameType
 from typing import NoReturn
 
+from mdmem import repo
 from mdmem.folder import trust
 from mdmem.folder.hook_files import HOOKS, MERGING
 from mdmem.index import background
@@ -84,6 +85,14 @@ def _run(words: tuple[str, ...]) -> int:
                 f"mdmem.githooks takes {', '.join(HOOKS)} catch-up, sync or sync-later FOLDER"
             )
     return 0
+
+
+def catch_up_in_fork(folder: Path) -> None:
+    """As a process that was started for it would, in one that a command has forked at its end."""
+    variables = repo.environment()
+    os.environ.clear()
+    os.environ.update(variables)
+    main(("catch-up", str(folder)))
 
 
 def catch_up(folders: Iterable[Path]) -> None:

@@ -88,10 +88,7 @@ def start_catching_up(workspace: Workspace) -> threading.Thread | None:
 
 def _fork_catch_up(workspace: Workspace) -> None:
     def catch_up() -> None:
-        variables = repo.environment()
-        os.environ.clear()
-        os.environ.update(variables)
-        late.module("githooks.hooks").main(("catch-up", str(workspace.root)))
+        late.module("githooks.hooks").catch_up_in_fork(workspace.root)
 
     with suppress(OSError):
         if not _is_under_way(workspace) and not fork_detached(catch_up):

@@ -36,7 +36,7 @@ from mdmem.model.searches import BuildProgress
 from mdmem.model.trail import Claim, Entry
 from mdmem.past import discard_trail, fresh_trail
 from mdmem.past.entry_states import identity_on_disk
-from mdmem.repo import commits, first_parent, git_files
+from mdmem.repo import commits, git_files
 from mdmem.startup.records import dataclass, field, replace
 from mdmem.text import contradictions, frontmatter
 from mdmem.text.document import parse_bytes
@@ -291,7 +291,7 @@ def _has_seen(index: SearchIndex, survey: _WorkspaceSurvey) -> bool:
 
 
 def _is_up_to_date(workspace: Workspace, index: SearchIndex, survey: _WorkspaceSurvey) -> bool:
-    """True if the index has seen everything, or all but commits without Markdown.
+    """True if the index has seen everything, or all but commits that concern no memory.
 
     These change no answer, and the next update takes them in; it would take ten times as long.
     """
@@ -303,7 +303,7 @@ def _is_up_to_date(workspace: Workspace, index: SearchIndex, survey: _WorkspaceS
         and survey.commit is not None
         and not seen.is_to_be_read_again
         and (seen.settings, seen.stamps) == (survey.settings, survey.digest)
-        and not first_parent.touched_markdown(workspace.repository, seen.commit, survey.commit)
+        and not workspace.repository.concerns_memory(seen.commit, survey.commit)
     )
 
 

@@ -38,7 +38,6 @@ _ESCAPES = {
 _COMMITS_AT_ONCE = 500
 _ANSWERS_KEPT = 1000
 _FIELDS = ("%H", "%P", "%at", "%ct", "%an", "%ae", "%B")
-_ALL_MARKDOWN = ":(top,icase,glob)**/*.md"
 _LOG = ("log", "--no-walk=unsorted", "--stdin", "-z", f"--format={'%x00'.join(_FIELDS)}")
 _CHANGED_FILES = (
     *("--root", "--raw", "-z", "-M", "--no-abbrev", "--relative", f"-O{os.devnull}"),
@@ -188,23 +187,6 @@ def reaches(repository: Repository, head: CommitId, commit: CommitId) -> bool:
         )
     except LookupError:
         return False
-
-
-def touched_markdown(repository: Repository, old: CommitId, new: CommitId) -> bool:
-    """True if a commit that only one of two reaches changed Markdown, or git cannot tell soon."""
-    return _touched_markdown(repository.root, repository.shallow_commits(), old, new)
-
-
-@lru_cache(maxsize=_ANSWERS_KEPT)
-def _touched_markdown(
-    folder: Path, shallow_commits: frozenset[CommitId], old: CommitId, new: CommitId
-) -> bool:
-    command = ["rev-list", "-1", "--full-history", f"{old}...{new}", "--", _ALL_MARKDOWN]
-    try:
-        listed = run(folder, command, seconds=QUICK_SECONDS)
-    except RepositoryProblem:
-        return True
-    return listed.status != 0 or listed.output != b""
 
 
 @lru_cache(maxsize=_ANSWERS_KEPT)

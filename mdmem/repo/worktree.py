@@ -18,6 +18,8 @@ from mdmem.repo.runner import READ_SECONDS, GitResult, literal_pathspecs, parse_
 from mdmem.startup import late
 from mdmem.startup.records import dataclass, replace
 
+_FEW_COMMITS = 50
+_NAMES_FOLLOW = "\x01"
 _SQUASHED = late.pattern(rb"(?m)^commit ([0-9a-f]{40,64})$")
 _OBJECT = late.pattern(rb"^[0-9a-f]{40,64} ([a-z]+) (\d+)$")
 
@@ -517,6 +519,22 @@ class Repository:
     def is_ancestor(self, commit: CommitId) -> bool:
         """True if a commit is in the history of HEAD."""
         return run(self.folder, ["merge-base", "--is-ancestor", commit, "HEAD"]).status == 0
+
+    def concerns_memory(self, old: CommitId, new: CommitId) -> bool:
+        """True if a commit that only one of two reaches changed Markdown or has a note of mdmem's.
+
+        True too where there are many, or git cannot tell soon.
+        """
+        command = ("log", f"-n{_FEW_COMMITS + 1}", "-m", "--no-renames", "--name-only", "-z")
+        try:
+            output = self.git(*command, f"--format={_NAMES_FOLLOW}%B", f"{old}...{new}", seconds=1)
+        except RepositoryProblem:
+            return True
+        return (
+            output.count(_NAMES_FOLLOW.encode()) > _FEW_COMMITS
+            or b"Mdmem-" in output
+            or any(is_markdown(os.fsdecode(name)) for name in output.split(b"\0"))
+        )
 
     def commit_named(self, reference: str) -> CommitId | None:
         """The commit that git knows by this name; None where there is none.
