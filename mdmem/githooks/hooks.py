@@ -88,7 +88,7 @@ def _run(words: tuple[str, ...]) -> int:
 
 
 def catch_up_in_fork(folder: Path) -> None:
-    """As a process that was started for it would, in one that a command has forked at its end."""
+    """Catch up in a process that a command has forked at its end, as one started for it would."""
     variables = repo.environment()
     os.environ.clear()
     os.environ.update(variables)
