@@ -25,7 +25,7 @@ from mdmem.memory import Memory
 from mdmem.model import Source
 from mdmem.model.errors import MdmemError
 from mdmem.model.searches import Hit, Search
-from mdmem.model.writes import Log, Remember
+from mdmem.model.writes import Forget, Log, Remember
 from mdmem.workspace import Workspace, used_workspaces
 
 NAMES = ("MEMORY.md", "memory/a.md", "memory/b.md", "memory/2026-03-05.md", "notes/n.md")
@@ -645,6 +645,14 @@ class TestLooks:
         assert "black tea" in {
             hit.text for hit in Memory(at.workspace).search(Search("tea", history=True)).hits
         }
+
+    def test_a_commit_that_states_something_and_changes_nothing_counts(self, at: Desk):
+        at.apply(Log("the harbour is closed"))
+        at.apply(Forget("the harbour is closed"))
+        assert not hits_with(at, "harbour")
+        undone = at.git("rev-parse", "HEAD").strip()
+        at.git("commit", "-q", "--allow-empty", "-m", f"undo\n\nThis reverts commit {undone}.")
+        assert hits_with(at, "harbour")
 
     def test_any_change_of_a_stamp_is_seen(self, at: Desk):
         place = at.write("memory/a.md", "- green tea\n")

@@ -12,10 +12,9 @@ from mdmem.past.steps import with_past
 from mdmem.past.table import Trail
 from mdmem.repo import first_parent
 from mdmem.repo.first_parent import ChangedFile, CommitChanges
+from mdmem.repo.worktree import STATING
 from mdmem.startup.records import dataclass, replace
 from mdmem.workspace import Workspace
-
-_STATING = ("Mdmem-", "This reverts commit ")
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +56,7 @@ class Lines:
             is_needed = (
                 len(parents) > 1
                 or any(changes.values())
-                or any(words in each.commit.message for words in _STATING)
+                or any(words in each.commit.message for words in STATING)
             )
             if not is_needed and each.commit.id != head:
                 self._nearest[each.commit.id] = parents

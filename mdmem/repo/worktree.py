@@ -18,6 +18,8 @@ from mdmem.repo.runner import READ_SECONDS, GitResult, literal_pathspecs, parse_
 from mdmem.startup import late
 from mdmem.startup.records import dataclass, replace
 
+STATING = "Mdmem-", "This reverts commit "
+"""Words of messages that may state something of facts, whatever their commits change."""
 _FEW_COMMITS = 50
 _NAMES_FOLLOW = "\x01"
 _SQUASHED = late.pattern(rb"(?m)^commit ([0-9a-f]{40,64})$")
@@ -521,7 +523,7 @@ class Repository:
         return run(self.folder, ["merge-base", "--is-ancestor", commit, "HEAD"]).status == 0
 
     def concerns_memory(self, old: CommitId, new: CommitId) -> bool:
-        """True if a commit that only one of two reaches changed Markdown or has a note of mdmem's.
+        """True if a commit that only one of two reaches changed Markdown, or may state something.
 
         True too where there are many, or git cannot tell soon.
         """
@@ -532,7 +534,7 @@ class Repository:
             return True
         return (
             output.count(_NAMES_FOLLOW.encode()) > _FEW_COMMITS
-            or b"Mdmem-" in output
+            or any(words.encode() in output for words in STATING)
             or any(is_markdown(os.fsdecode(name)) for name in output.split(b"\0"))
         )
 
