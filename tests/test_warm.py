@@ -259,8 +259,9 @@ class TestCold:
         assert launcher._is_for_server(launcher._MAIN) == is_warm
         monkeypatch.setattr(os, "isatty", lambda descriptor: True)
         assert launcher._is_for_server(launcher._MAIN) == is_warm
-        monkeypatch.setattr(sys, "argv", ["mdmem", *words, "--editor"])
-        assert not launcher._is_for_server(launcher._MAIN)
+        for word in ("--editor", "-", "--body=-"):
+            monkeypatch.setattr(sys, "argv", ["mdmem", *words, word])
+            assert not launcher._is_for_server(launcher._MAIN)
         monkeypatch.setattr(os, "isatty", lambda descriptor: descriptor == 2)
         assert launcher._is_for_server(launcher._MAIN) == is_warm
 

@@ -190,3 +190,22 @@ def test_a_pager_has_the_keys(served: Served, shell: Shell):
     assert status == 0
     assert b"key=q" in printed
     assert b"interrupted" not in printed
+
+
+@pytest.mark.parametrize("switch", ["on", "off"])
+def test_a_command_that_is_ended_while_its_pager_runs(served: Served, shell: Shell, switch: str):
+    served.start()
+    served.mdmem("log", "tea")
+    ending = "kill $PPID; sleep 0.3"  # the parent is what a person ends
+    at = Terminal(served, mdmem("search", "tea"), (80, 1), PAGER=ending, MDMEM_SERVER=switch)
+    status, printed = at.result()
+    assert (status, printed) == (130, b"mdmem: interrupted\r\n")
+
+
+@pytest.mark.parametrize("switch", ["on", "off"])
+def test_a_pager_dies_by_a_closed_pipe(served: Served, shell: Shell, switch: str):
+    served.start()
+    served.mdmem("log", "tea")
+    pager = "(yes; echo status $? >&2) | head -n 1"
+    at = Terminal(served, mdmem("search", "tea"), (80, 1), PAGER=pager, MDMEM_SERVER=switch)
+    assert at.result() == (0, b"y\r\nstatus 141\r\n")

@@ -28,6 +28,7 @@ PAGER_VARIABLES = {"LESS": "FRX", "LV": "-c"}
 _PAGE = b"\xff" * STATUS_BYTES  # in the place of a status: a text for the pager
 _RIGHTS_BYTES = _socket.CMSG_SPACE(2 * _INT_BYTES)
 _ANSWER_SECONDS = 1.0
+_NOT_FOUND = 127  # of a shell's statuses
 _LOST = 70  # exit status, where nobody knows what became of the command
 _MAIN = "mdmem.__main__"
 # they live long, ask, or are rare; the last row looks at the program or sets it up
@@ -67,7 +68,7 @@ def _is_for_server(module: str) -> bool:
     if module == _MAIN:
         if not verb or verb in _COLD_VERBS:
             return False
-        if os.isatty(0) and not _ASKING_WORDS.isdisjoint(sys.argv):
+        if os.isatty(0) and any(w in _ASKING_WORDS or w.endswith("=-") for w in sys.argv):
             return False
     elif verb not in _AWAITED_HOOKS:
         return False
@@ -203,15 +204,22 @@ def _receive(connection: _socket.socket, size: int) -> tuple[bytes, list[int]]:
 def _run_pager(command: bytes, text: int, answer: int) -> None:
     """Run a pager in the session of the terminal, so that keys are for it; tell its status."""
     before = _signal.signal(_signal.SIGINT, _signal.SIG_IGN)
-    process = os.posix_spawnp(
-        "sh",
-        ["sh", "-c", os.fsdecode(command)],
-        PAGER_VARIABLES | os.environ,
-        file_actions=[(os.POSIX_SPAWN_DUP2, text, 0)],
-    )
-    status = os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
+    try:
+        process = os.posix_spawnp(
+            "sh",
+            ["sh", "-c", os.fsdecode(command)],
+            PAGER_VARIABLES | os.environ,
+            file_actions=[(os.POSIX_SPAWN_DUP2, text, 0)],
+            setsigdef=(_signal.SIGPIPE, _signal.SIGXFSZ),  # which Python ignores
+        )
+        status = os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
+    except OSError:
+        status = _NOT_FOUND
     _signal.signal(_signal.SIGINT, before)
-    os.write(answer, bytes([status & 0xFF]))
+    try:
+        os.write(answer, bytes([status & 0xFF]))
+    except OSError:  # the command has been ended meanwhile
+        pass
     os.close(answer)
     os.close(text)
 
