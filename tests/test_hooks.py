@@ -233,6 +233,22 @@ class TestBackground:
         assert [calls.next(), calls.next()] == ["pre-commit", "post-commit"]
         assert calls.none()
 
+    def test_where_all_files_are_synced_any_commit_counts(
+        self, world: World, repository: Path, calls: Calls
+    ):
+        note = repository / ".git" / "mdmem" / "sends-all"
+        note.parent.mkdir()
+        githooks._note_sending(repository / ".git", True)
+        assert note.exists()
+        install(hooks(repository), str(calls.python))
+        commit(world, repository, "a.txt")
+        assert calls.next() == "post-commit"
+        githooks._note_sending(repository / ".git", False)
+        commit(world, repository, "b.txt")
+        commit(world, repository, "MEMORY.md")
+        assert [calls.next(), calls.next()] == ["pre-commit", "post-commit"]
+        assert calls.none()
+
     @pytest.mark.parametrize("strategy", ["--squash", "--no-commit"])
     def test_a_merge_that_is_committed_later(
         self, world: World, repository: Path, calls: Calls, strategy: str

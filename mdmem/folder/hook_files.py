@@ -23,8 +23,13 @@ _PLACEHOLDER = "@PYTHON@"
 _AGENT_PLACEHOLDER = "@AGENT@"
 _KEPT_SUFFIX = ".before-mdmem"
 _ENTRY = "mdmem.githooks"
-_NO_MARKDOWN = "git diff-tree -r --quiet HEAD^ HEAD -- ':(icase)*.md' 2>/dev/null"
-"""The question of the shim `post-commit` too: true if the commit changed no Markdown."""
+SENDS_ALL = "sends-all"
+"""In `mdmem` of git's folder: commits of any file are to be synced as soon as they are there."""
+_NO_MARKDOWN = (
+    f"[ ! -e .git/mdmem/{SENDS_ALL} ] &&"
+    " git diff-tree -r --quiet HEAD^ HEAD -- ':(icase)*.md' 2>/dev/null"
+)
+"""The question of the shim `post-commit` too: true if nothing is to be done after a commit."""
 _COMMIT_HOOKS = (
     "pre-commit",
     "prepare-commit-msg",

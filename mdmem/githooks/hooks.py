@@ -11,6 +11,7 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 from types import FrameType
@@ -18,7 +19,7 @@ from typing import NoReturn
 
 from mdmem import repo
 from mdmem.folder import trust
-from mdmem.folder.hook_files import HOOKS, MERGING
+from mdmem.folder.hook_files import HOOKS, MERGING, SENDS_ALL
 from mdmem.index import background
 from mdmem.model import Problem
 from mdmem.model.errors import MdmemError, UsageProblem, printable, report, typed
@@ -50,7 +51,8 @@ def _run(words: tuple[str, ...]) -> int:
     match words:
         case ("catch-up", folder):
             _end_with(Path(folder))
-            _start_sync(Path(folder))
+            if _start_sync(Path(folder)):
+                _note_sending(open_at(Path(folder), os.environ).repository.git_dir, True)
             os.nice(_NICENESS)
             os.chdir("/")  # so that the caller's folder is not kept busy
             catch_up([Path(folder)])
@@ -74,10 +76,10 @@ def _run(words: tuple[str, ...]) -> int:
         case (hook, *_) if hook in HOOKS:
             _detach()
             _end_with(Path.cwd())
-            for root in used_workspaces(Path.cwd(), os.environ):
-                _start_sync(root)
-            os.nice(_NICENESS)
+            sending = [_start_sync(root) for root in used_workspaces(Path.cwd(), os.environ)]
             git_dir = os.environ.get("GIT_DIR") or ".git"
+            _note_sending(Path(git_dir), any(sending))
+            os.nice(_NICENESS)
             if background.wait_unless_waited(git_dir, f"{git_dir}/mdmem/waiting"):
                 catch_up(used_workspaces(Path.cwd(), os.environ))
         case _:
@@ -113,10 +115,23 @@ def catch_up(folders: Iterable[Path]) -> None:
         raise problems[0]
 
 
-def _start_sync(folder: Path) -> None:
+def _start_sync(folder: Path) -> bool:
+    """Start a sync if the settings want one after each write; True if it sends other files too."""
     workspace = open_at(folder, os.environ)
-    if workspace.settings.sync == "auto":
-        background.start_syncing(workspace, when_quiet=True)
+    if workspace.settings.sync != "auto":
+        return False
+    background.start_syncing(workspace, when_quiet=True)
+    return workspace.settings.sync_files == "all"
+
+
+def _note_sending(git_dir: Path, sends_all: bool) -> None:
+    """Leave word for the shims, which start nothing else after a commit without Markdown."""
+    note = git_dir / "mdmem" / SENDS_ALL
+    with suppress(OSError):
+        if sends_all:
+            note.touch()
+        else:
+            note.unlink(missing_ok=True)
 
 
 def _pre_commit() -> int:
