@@ -16,6 +16,7 @@ from conftest import World, examples
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mdmem.model import MAX_FILE_BYTES
 from mdmem.model.reads import ShowFigures
 from mdmem.past.lifetimes import LineCounter, half_life
 from mdmem.queries.trends import markdown_trends
@@ -375,6 +376,16 @@ def test_what_was_read_is_kept_and_gone_on_with(
     assert [read(), read()] == [False, True]
     at.git("reset", "-q", "--hard", first)
     assert [read(), read()] == [False, True]
+    assert not read("2025-01-01T00:00:00+00:00")  # before what was kept
+    assert read()
+    at.write("big.md", b"word\n" * (MAX_FILE_BYTES // 5 + 1))
+    at.write("nul.md", b"a\0b\n")
+    at.commit()
+    assert [read(), read()] == [False, True]
+    at.write("big.md", b"one\ntwo\n")
+    at.write("nul.md", b"a\0b\nc\n")
+    at.commit()
+    assert [read(), read()] == [False, True]
     for damage in (
         b"",
         b"[1]\n",
@@ -387,6 +398,40 @@ def test_what_was_read_is_kept_and_gone_on_with(
         at.commit()
         read()
         assert read()
+
+
+def test_a_commit_that_comes_while_lines_are_read_is_read_the_next_time(
+    at: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    at.write("a.md", b"1\n")
+    at.commit()
+    kept, output_lines = tmp_path / "lines.json", runner.output_lines
+    environment = {**at.world.environment, "MDMEM_NOW": "2026-03-06T00:00:00+00:00"}
+
+    def with_a_commit(folder: Path, words: list[str]) -> object:
+        monkeypatch.setattr(runner, "output_lines", output_lines)
+        at.write("a.md", b"1\n2\n")
+        at.commit()
+        return output_lines(folder, words)
+
+    monkeypatch.setattr(runner, "output_lines", with_a_commit)
+    assert markdown_trends(at.folder, ShowFigures(), environment, kept).lines == 1
+    fresh = markdown_trends(at.folder, ShowFigures(), environment)
+    assert markdown_trends(at.folder, ShowFigures(), environment, kept) == fresh
+    assert fresh.lines == 2
+
+
+def test_history_that_is_fetched_later_counts(at: Repository, tmp_path: Path) -> None:
+    for number in range(4):
+        at.write("a.md", b"1\n" * number)
+        at.commit()
+    clone, kept = tmp_path / "clone", tmp_path / "lines.json"
+    at.git("clone", "-q", "--depth", "2", f"file://{at.folder}", str(clone))
+    environment = {**at.world.environment, "MDMEM_NOW": "2026-03-06T00:00:00+00:00"}
+    shallow = markdown_trends(clone, ShowFigures(), environment, kept)
+    at.git("-C", str(clone), "fetch", "-q", "--unshallow")
+    whole = markdown_trends(clone, ShowFigures(), environment, kept)
+    assert whole == markdown_trends(at.folder, ShowFigures(), environment) != shallow
 
 
 AGES = st.dictionaries(st.integers(0, 40), st.integers(1, 9), max_size=8)

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
+from zlib import crc32
 
 from mdmem.model import MAX_FILE_BYTES, FilePath
 from mdmem.model.errors import PathProblem, RepositoryProblem, StorageProblem
@@ -33,6 +34,7 @@ SYNC_QUEUE_LOCK = "sync-queue.lock"
 SYNC_NEWS = "sync-news"
 """Exists while a sync has brought in what the user was not told of at the start of a session."""
 VECTORS_LOCK = "vectors.lock"
+_MOST_CHECKED_BYTES = 1_000_000_000
 RACY_NS = 20_000_000
 """A file changed less than this before it was read may change again without another stamp."""
 TEMPORARY_PREFIX = ".mdmem-"
@@ -264,6 +266,20 @@ def write_record(path: Path, text: str) -> None:
     write_durably(new, text.encode(), 0o600)
     new.rename(path)
     sync(path.parent)
+
+
+def write_checked(path: Path, text: str) -> None:
+    """`write_cache` with a checksum, for `read_checked`; `text` is ASCII."""
+    write_cache(path, f"{crc32(text.encode())}\n{text}")
+
+
+def read_checked(path: Path) -> str | None:
+    """The text that `write_checked` wrote; None where it is not there, or no longer whole."""
+    try:
+        checksum, _, text = (read(path, _MOST_CHECKED_BYTES) or b"").partition(b"\n")
+    except (OSError, PathProblem):
+        return None
+    return text.decode() if checksum == str(crc32(text)).encode() else None
 
 
 def write_cache(path: Path, text: str) -> None:

@@ -38,6 +38,11 @@ class LineFigures:
     files: int
     largest: list[tuple[str, int]]
 
+    @property
+    def last(self) -> int:
+        """The time of the newest commit, in seconds since 1970; 0 without one."""
+        return max((author[3] for author in self.authors.values()), default=0)
+
     def as_text(self) -> str:
         """One line, for `parse`."""
         maps = self.born, self.removed_at, self.weeks, self.authors
@@ -45,7 +50,6 @@ class LineFigures:
 
     @classmethod
     def parse(cls, text: str) -> LineFigures:
-        """Raises ValueError, TypeError."""
         born, removed_at, weeks, authors, files, largest = json.loads(text)
         return cls(
             born=Counter(dict(born)),
@@ -107,7 +111,7 @@ class LineCounter:
     """Lines over time. Its size is that of the files now, not that of their history.
 
     Each line is the hour in which it was added, so ages are exact to an hour. It can go on where
-    another one (`figures`, and its `files_as_text`) has ended. Raises ValueError, TypeError.
+    another one (`figures`, and its `files_as_text`) has ended.
     """
 
     def __init__(

@@ -82,8 +82,8 @@ class _KeptCounts:
     def of(self, path: Path, left_out: str) -> Mapping[str, Counts]:
         if self._counts is None:
             self._left_out, self._counts = left_out, {}
-            with suppress(OSError, ValueError, TypeError):
-                self._left_out, rows = json.loads(path.read_text(encoding="utf-8"))
+            if (text := files.read_checked(path)) is not None:
+                self._left_out, rows = json.loads(text)
                 self._counts = {
                     state: {
                         (Maker(actor, author), ChangeKind(kind)): count
@@ -102,7 +102,7 @@ class _KeptCounts:
             for state, of_commit in counts.items()
         }
         with suppress(OSError):  # they are counted again the next time
-            files.write_cache(path, json.dumps([left_out, rows]))
+            files.write_checked(path, json.dumps([left_out, rows]))
 
 
 def counts_since(past: Past, first: date) -> Iterator[tuple[int, Counts]]:

@@ -352,7 +352,7 @@ _MARKDOWN = ("--", "*.md")
 """The pathspec of `git ls-files`: below the folder, case counts."""
 _TOO_LARGE = (
     *("rev-list", "--objects", "--first-parent", f"--filter=blob:limit={MAX_FILE_BYTES + 1}"),
-    *("--filter-print-omitted", "HEAD"),
+    "--filter-print-omitted",
 )
 """Lists versions that are larger than mdmem reads, as `~ID`; without `--text` git compares none."""
 _LOG = (
@@ -363,7 +363,7 @@ _LOG = (
     *("--no-color", "--no-ext-diff", "--no-textconv", "--text", "--ignore-submodules=all"),
     *("-p", "-U0", "-M", "-l1000", "--inter-hunk-context=0", "--diff-algorithm=myers"),
     *("--indent-heuristic", "-O/dev/null", "--src-prefix=a/", "--dst-prefix=b/", "--relative"),
-    *("--output-indicator-new=+", "--output-indicator-old=-", "HEAD"),
+    *("--output-indicator-new=+", "--output-indicator-old=-"),
 )
 
 
@@ -382,7 +382,8 @@ def markdown_trends(
     now, zone = config.now(settings, environment), config.zone(settings.timezone)
     repository = discovery.discover(folder)
     head = repository.head()
-    lines = _KeptLines(kept, f"{_KEPT_VERSION} {zone} {tzname}", now, zone)
+    places = zone, environment.get("TZ"), tzname, sorted(repository.shallow_commits())
+    lines = _KeptLines(kept, f"{_KEPT_VERSION} {places}", now, zone)
     if head is None or lines.figures is None or lines.commit != head:
         lines.read(repository, folder, head)
     assert lines.figures is not None  # it has just been read
@@ -396,41 +397,52 @@ class _KeptLines:
         self._path, self._form, self._now, self._zone = path, form, now, zone
         self.commit: CommitId | None = None
         self.figures: LineFigures | None = None
-        if path is not None:
-            with suppress(OSError, ValueError, TypeError), path.open(encoding="utf-8") as file:
-                form, commit = json.loads(file.readline())
-                if form == self._form:
-                    self.figures, self.commit = LineFigures.parse(file.readline()), commit
+        self._files, self._has_large = "", False
+        text = files.read_checked(path) if path is not None else None
+        if text is not None:
+            about, told, kept = text.split("\n")
+            form, commit, has_large = json.loads(about)
+            figures = LineFigures.parse(told)
+            if form == self._form and figures.last <= now.timestamp():
+                self.commit, self.figures = commit, figures
+                self._files, self._has_large = kept, has_large
 
     def read(self, repository: Repository, folder: Path, head: CommitId | None) -> None:
-        counter = self._continued(repository, head) or LineCounter(self._now, self._zone)
-        since = [f"^{self.commit}"] if self.commit else []
+        counter, large = LineCounter(self._now, self._zone), False
         if head is not None:
-            with runner.output_lines(folder, [*_TOO_LARGE, *since, *_MARKDOWN]) as lines:
-                large = sum(line.startswith(b"~") for line in lines)
-            words = [word for word in _LOG if word != "--text"] if large else _LOG
-            with runner.output_lines(folder, [*words, *since, *_MARKDOWN]) as lines:
+            old = self.commit if self._goes_on(repository, head) else None
+            large = _holds_large(folder, head, old)
+            if large and old and not self._has_large:  # the lines before were read in another way
+                old = None
+                large = _holds_large(folder, head, old)
+            if old:
+                large = large or self._has_large
+                counter = LineCounter(self._now, self._zone, self.figures, self._files)
+            words = [word for word in _LOG if word != "--text" or not large]
+            with runner.output_lines(folder, [*words, *_commits(head, old)]) as lines:
                 counter.read(lines)
         self.figures = counter.figures()
         if self._path is not None and not counter.is_ahead:
-            about = json.dumps([self._form, head])
+            about = json.dumps([self._form, head, large])
             rows = about, self.figures.as_text(), counter.files_as_text()
             with suppress(OSError):  # it is read again the next time
-                files.write_cache(self._path, "\n".join(rows))
+                files.write_checked(self._path, "\n".join(rows))
 
-    def _continued(self, repository: Repository, head: CommitId | None) -> LineCounter | None:
-        """A counter that goes on with new commits; None (and no commit) where it cannot."""
-        old, self.commit = self.commit, None
-        if self._path is None or old is None or head is None:
-            return None
-        new = repository.run("rev-list", "--first-parent", "--parents", *(head, f"^{old}"))
+    def _goes_on(self, repository: Repository, head: CommitId) -> bool:
+        """True if the branch goes on from the commit that was read."""
+        if self.commit is None:
+            return False
+        since = head, f"^{self.commit}"
+        new = repository.run("rev-list", "--first-parent", "--parents", *since)
         rows = new.output.split(b"\n")
-        if new.status or len(rows) < 2 or rows[-2].split()[1:2] != [old.encode()]:
-            return None  # the branch does not go on from there
-        try:
-            _, _, kept = self._path.read_text(encoding="utf-8").split("\n")
-            counter = LineCounter(self._now, self._zone, self.figures, kept)
-        except (OSError, ValueError, TypeError):
-            return None
-        self.commit = old
-        return counter
+        oldest = rows[-2].split() if new.status == 0 and len(rows) > 1 else []
+        return oldest[1:2] == [self.commit.encode()]
+
+
+def _commits(head: CommitId, old: CommitId | None) -> list[str]:
+    return [head, *([f"^{old}"] if old else []), *_MARKDOWN]
+
+
+def _holds_large(folder: Path, head: CommitId, old: CommitId | None) -> bool:
+    with runner.output_lines(folder, [*_TOO_LARGE, *_commits(head, old)]) as lines:
+        return sum(line.startswith(b"~") for line in lines) > 0
