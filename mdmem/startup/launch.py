@@ -112,8 +112,8 @@ def fork_detached(work: Callable[[], None]) -> bool:
         null = os.open(os.devnull, os.O_RDWR)
         for file in range(3):
             os.dup2(null, file)
-        for file, is_callers, _ in _open_files():
-            if is_callers:
+        for file, is_callers, mode in _open_files():
+            if is_callers or stat.S_ISREG(mode):  # tantivy's watcher may just have taken its lock
                 os.close(file)
         work()
     finally:
