@@ -25,7 +25,7 @@ from mdmem.model import Problem
 from mdmem.model.errors import MdmemError, UsageProblem, printable, report, typed
 from mdmem.model.rules import parse_allowances
 from mdmem.startup.launch import launch
-from mdmem.workspace import open_at, used_workspaces
+from mdmem.workspace import Workspace, open_at, used_workspaces
 
 _INDEX, _VECTORS = "mdmem.index.catching_up", "mdmem.vectors.store"
 _MAX_DESCRIPTORS = 65_536
@@ -51,8 +51,9 @@ def _run(words: tuple[str, ...]) -> int:
     match words:
         case ("catch-up", folder):
             _end_with(Path(folder))
-            if _start_sync(Path(folder)):
-                _note_sending(open_at(Path(folder), os.environ).repository.git_dir, True)
+            workspace = open_at(Path(folder), os.environ)
+            if _start_sync(workspace):
+                _note_sending(workspace.repository.git_dir, True)
             os.nice(_NICENESS)
             os.chdir("/")  # so that the caller's folder is not kept busy
             catch_up([Path(folder)])
@@ -76,7 +77,8 @@ def _run(words: tuple[str, ...]) -> int:
         case (hook, *_) if hook in HOOKS:
             _detach()
             _end_with(Path.cwd())
-            sending = [_start_sync(root) for root in used_workspaces(Path.cwd(), os.environ)]
+            roots = used_workspaces(Path.cwd(), os.environ)
+            sending = [_start_sync(open_at(root, os.environ)) for root in roots]
             git_dir = os.environ.get("GIT_DIR") or ".git"
             _note_sending(Path(git_dir), any(sending))
             os.nice(_NICENESS)
@@ -115,9 +117,8 @@ def catch_up(folders: Iterable[Path]) -> None:
         raise problems[0]
 
 
-def _start_sync(folder: Path) -> bool:
+def _start_sync(workspace: Workspace) -> bool:
     """Start a sync if the settings want one after each write; True if it sends other files too."""
-    workspace = open_at(folder, os.environ)
     if workspace.settings.sync != "auto":
         return False
     background.start_syncing(workspace, when_quiet=True)
