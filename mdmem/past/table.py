@@ -566,16 +566,18 @@ class Trail:
         Where the commit added more than `most`, in one part for each wanted file, in their order,
         read as it is asked for. (Those that a merge put together began before the merge.)
         """
-        first = last_row(self._store, "occurrences", "added", number - 1) + 1
-        last = last_row(self._store, "occurrences", "added", number)
-        if last - first < most:
+        before, last = (
+            last_row(self._store, "occurrences", "added", each) for each in (number - 1, number)
+        )
+        if last - before <= most:
             statement = (
-                f"{SELECT_OCCURRENCES} WHERE number >= ? AND number <= ? AND begun = ?"
+                f"{SELECT_OCCURRENCES} WHERE number > ? AND number <= ? AND begun = ?"
                 f" UNION ALL {SELECT_OCCURRENCES} WHERE begun = ? AND begun <> added"
-                f" AND number > ?"
+                " AND number > ?"
             )
-            values = first, last, number, number, last
-            yield self._store.all(parse_occurrence, statement, *values)
+            yield self._store.all(
+                parse_occurrence, statement, *(before, last, number, number, last)
+            )
             return
         paths = (
             "SELECT path FROM touched WHERE number = ? UNION"
@@ -585,8 +587,7 @@ class Trail:
         statement = f"{in_file} NULL AND begun = ? UNION ALL {in_file} NOT NULL AND begun = ?"
         names = [FilePath(decoded(path)) for (path,) in self._store.rows(paths, number, number)]
         for path in filter(is_wanted, sorted(names)):
-            place = blob(path), number
-            yield self._store.all(parse_occurrence, statement, *place, *place)
+            yield self._store.all(parse_occurrence, statement, *((blob(path), number) * 2))
 
     def occurrences_ended(self, after: int, upto: int = LAST_NUMBER) -> tuple[Occurrence, ...]:
         """The occurrences that commits after `after` and up to `upto` ended, in this order."""

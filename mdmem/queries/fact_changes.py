@@ -287,12 +287,12 @@ class _ChangeReader:
         )
 
     def _changes_in(self, number: int) -> Iterator[FactChange]:
+        ended, marked = self._ended.get(number, []), list(self._marked(number))
+        if self._begun is not None and not (ended or marked or number in self._begun):
+            return
         commit = self._trail.commit_numbered(number)
         assert commit is not None  # the trail has given its number
-        begun = self._begun_with(commit)
-        yield from self._of_commit(
-            commit, self._ended.get(number, []), begun, list(self._marked(number))
-        )
+        yield from self._of_commit(commit, ended, self._begun_with(commit), marked)
 
     def _begun_with(self, commit: TrailCommit) -> Iterable[Sequence[Occurrence]]:
         """In parts that come one after another in the order of files and lines."""

@@ -7,6 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import date, datetime, time, timedelta, tzinfo
+from functools import partial
 from heapq import nlargest
 from itertools import accumulate
 from pathlib import Path
@@ -33,6 +34,7 @@ from mdmem.model.rules import fold_actor
 from mdmem.model.trail import FactCount, FactSpan, MarkKind
 from mdmem.past import lifetimes
 from mdmem.past.lifetimes import LOG_FORMAT, LineCounter, LineFigures
+from mdmem.past.trail_update import is_log
 from mdmem.queries.fact_changes import Maker, counts_since
 from mdmem.queries.past import Past, look_back
 from mdmem.repo import Repository, discovery, runner
@@ -220,13 +222,10 @@ class _TrendReader:
 
     def _counted_stays(self) -> Iterator[tuple[_Stay, int]]:
         """The stays of facts with one, and how many are alike."""
-        for each in self._trail.fact_counts(self._is_log):
+        for each in self._trail.fact_counts(partial(is_log, self._workspace)):
             is_curated = False if each.path is None else self._curated(each.path)
             if is_curated is not None and each.begun in self._moments:
                 yield self._stay(each, is_curated), each.facts
-
-    def _is_log(self, path: FilePath) -> bool:
-        return self._workspace.kind_of(path) is FileKind.DAILY
 
     def _stay(
         self, span: FactSpan | FactCount, is_curated: bool, until: date | None = None
