@@ -1,4 +1,4 @@
-"""What people type for a command (data/guesses.tsv) is answered by the call that is meant."""
+"""A command guessed by a user (data/guesses.tsv) is answered with the intended one."""
 
 import re
 import shlex

@@ -46,7 +46,7 @@ def module() -> str:
 
 
 def rows(command: Any) -> list[str]:
-    """What a command takes, a line for each."""
+    """The parameters of a command, one to a line."""
     return [f"    {row(parameter)}," for parameter in command.params if not parameter.hidden]
 
 

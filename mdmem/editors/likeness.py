@@ -224,7 +224,7 @@ def stems(word: str) -> Iterator[str]:
 
 
 def change_marks(word: str) -> list[str]:
-    """A mark for each kind of change for which the word stands; no word begins like one."""
+    """Labels of the kinds of change that a verb may report, each beginning with NUL."""
     return [f"\0{group}" for group in _change_groups().get(word, _NO_GROUPS)]
 
 

@@ -119,7 +119,9 @@ def _hand_over(connection: _socket.socket, module: str) -> None:
             _forward_stops(connection)
             connection.settimeout(None)
             # not before: a server that sleeps would keep them open
-            files = b"".join(number.to_bytes(4, sys.byteorder) for number in (0, 1, 2, here))
+            files = b"".join(
+                number.to_bytes(_INT_BYTES, sys.byteorder) for number in (0, 1, 2, here)
+            )
             try:
                 connection.sendmsg([GO], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, files)])
             except OSError:
@@ -187,7 +189,7 @@ def _status(connection: _socket.socket) -> int | None:
 
 
 def _receive(connection: _socket.socket, size: int) -> tuple[bytes, list[int]]:
-    """So many bytes, or fewer at the end, and the files that came with them."""
+    """Read `size` bytes (fewer at the end of the stream), and the descriptors sent with them."""
     told, files = b"", b""
     while len(told) < size:
         more, rights, _, _ = connection.recvmsg(
