@@ -121,6 +121,20 @@ def test_in_an_answer(memory: Memory):
     assert f"(later: {newer.fact})" in search_text(memory.search(Search("port 8080")), False)
 
 
+def test_far_behind_the_hits(world: World, repository: Path, monkeypatch: pytest.MonkeyPatch):
+    root = desk(world, repository).root
+    lines = [*(f"API port {number}: open" for number in range(10)), OLDER.text]
+    monkeypatch.setenv("MDMEM_NOW", "2026-03-04T09:00:00+00:00")
+    for line in lines:
+        Memory.open(root, os.environ).apply(Remember(line))
+    monkeypatch.setenv("MDMEM_NOW", "2026-03-06T09:00:00+00:00")
+    Memory.open(root, os.environ).apply(Log(f"{NEWER.text}, as the people of the network asked"))
+    ask = Search("API port 8080 listens", limit=2)
+    found = Memory.open(root, os.environ).search(ask).hits
+    assert [each.later for each in found] == [None, found[0].fact]
+    assert [each.text for each in found][1] == OLDER.text
+
+
 @pytest.mark.parametrize("budget", [60, 80, 100, 500])
 def test_in_a_block(memory: Memory, budget: int):
     block = memory.context(

@@ -6,14 +6,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mdmem.editors.corrections import _CHANGE_WORD_TEXT, reports_change
 from mdmem.index.ranking import (
     AMOUNT_CUE,
     ASKS_CUE,
+    CHANGE_CUE,
     LINK_CUE,
     TIME_CUE,
     NamedDate,
     asking_sentences,
     is_dialogue,
+    may_correct_others,
     question_cues,
 )
 from mdmem.index.ranking import entry_cues as cues_of
@@ -189,3 +192,25 @@ def test_a_long_text_is_gone_through_once() -> None:
 @given(st.text(st.characters(codec=None), max_size=200))
 def test_whatever_is_said_has_cues(text: str) -> None:
     question_cues(text).names_speaker(cues(entry(text)))
+
+
+@pytest.mark.parametrize("word", [*_CHANGE_WORD_TEXT.split(), "as of May", "不再", "变更"])
+def test_what_may_report_a_change(word: str) -> None:
+    for text in (f"the port is {word}", f"{word.capitalize()} the port", f"PORT {word.upper()}"):
+        assert not reports_change(text) or cues(entry(text)) & CHANGE_CUE, text
+
+
+@pytest.mark.parametrize("text", ["désormais le port", "künftig Port 9", "no longer", "it moved"])
+def test_what_reports_a_change(text: str) -> None:
+    assert reports_change(text)
+
+
+def test_what_reports_none() -> None:
+    assert not cues(entry("the port of the API is 8080")) & CHANGE_CUE
+
+
+def test_a_turn_of_a_dialogue_corrects_none() -> None:
+    said = cues(entry("Ada: the port is 9090 now"))
+    assert said & CHANGE_CUE
+    assert not may_correct_others(said)
+    assert may_correct_others(cues(entry("the port is 9090 now")))

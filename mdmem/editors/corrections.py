@@ -23,6 +23,7 @@ from mdmem.editors.likeness import (
 )
 from mdmem.startup import late
 from mdmem.startup.records import dataclass
+from mdmem.text.terms import folded
 
 _LEAST = 0.3
 _ONE_WORD, _SECOND_WORD, _THIRD_WORD = 0.75, 0.35, 0.1
@@ -43,11 +44,13 @@ _CHANGE_WORD_TEXT = """
     arrived finished done retired gone
     got gave took joined left renamed delayed temporarily no not never any don't doesn't these
     henceforth became becomes switch
-    jetzt nun ab künftig umgezogen gewechselt statt mehr nicht kein keine seit neu wieder
-    ahora ya pasa cambió desde maintenant désormais plus dorénavant ora adesso agora
+    jetzt nun ab kunftig umgezogen gewechselt statt mehr nicht kein keine seit neu wieder
+    ahora ya pasa cambio desde maintenant desormais plus dorenavant ora adesso agora
 """
 _CHANGE_WORDS = frozenset(_CHANGE_WORD_TEXT.split())
-"""Report a change and say nothing of its subject, folded or not."""
+"""Folded words that report a change and say nothing of its subject."""
+_MAYBE_CHANGE_WORDS = frozenset(_CHANGE_WORD_TEXT.replace("'t", "").split())
+"""The same as the index splits them."""
 _CHANGE = late.pattern(
     r"(?i)\b(?:no longer|any ?more|from now on|as of|now|not)\b|现在|不再|变更|変更|nicht mehr"
 )
@@ -180,8 +183,17 @@ def ends_something(statement: str) -> bool:
     return _ENDING.search(statement) is not None
 
 
+def may_report_change(statement: str, words: Collection[str]) -> bool:
+    """False only if it does not `reports_change`, in a tenth of the time; `words` are folded."""
+    if not _MAYBE_CHANGE_WORDS.isdisjoint(words):
+        return True
+    return ("as" in words or not statement.isascii()) and _CHANGE.search(statement) is not None
+
+
 def reports_change(statement: str) -> bool:
-    return _Sort.CHANGE in _read(statement).sorts or _CHANGE.search(statement) is not None
+    return may_report_change(statement, folded(statement)) and (
+        _CHANGE.search(statement) is not None or _Sort.CHANGE in _read(statement).sorts
+    )
 
 
 def may_correct(current: str, new: str) -> bool:

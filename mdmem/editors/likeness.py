@@ -174,10 +174,10 @@ def _spaced_words(text: str, start: int) -> Iterator[ContentWord]:
         begins_sentence = before.endswith((".", "!", "?", ";"))
         if _is_empty(word, in_capitals):
             continue
-        has_capital = any(
+        has_capital = not word.islower() and any(
             character.isupper() for character in (word[1:] if begins_sentence else word)
         )
-        has_digit = any(character.isdigit() for character in word)
+        has_digit = not word.isalpha() and any(character.isdigit() for character in word)
         yield ContentWord(
             fold(word),
             min(len(word), _MAX_WEIGHT),

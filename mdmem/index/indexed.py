@@ -309,16 +309,18 @@ def _names(path: str) -> str:
 def words_held(
     entry: Entry, about: str, terms_of_fields: Mapping[str, Mapping[str, str]], language: str
 ) -> tuple[AbstractSet[str], AbstractSet[str]]:
-    """The words of `query.own_terms` in an entry's text; those in its headings, file name, tags or
-    front matter.
+    """The words of `query.own_terms` in an entry's text; without any, those in its headings, file
+    name, tags or front matter.
     """
     own = _kept_words_of_text(shown_text(entry), language)
-    words = " ".join(filter(None, (about, *entry.tags)))
-    above = with_about(heading_words(entry.path, entry.section, language), words, language)
     pairs = terms_of_fields["grams"]
     in_text = _behind(terms_of_fields["text"], own.indexed.split()) | (
         _behind(pairs, grams(own.runs)) if pairs else set()
     )
+    if in_text:
+        return in_text, set()
+    words = " ".join(filter(None, (about, *entry.tags)))
+    above = with_about(heading_words(entry.path, entry.section, language), words, language)
     return in_text, _behind_heading(terms_of_fields["heading"], above)
 
 

@@ -117,7 +117,8 @@ class IndexQuery:
     """A query as typed, its filter, the maximum number of hits and the user's day.
 
     `decay`: logs lose weight with age. `spread`: hits beside better ones with the same words rank
-    lower. `meaning`: asked too, where words leave doubt.
+    lower. `meaning`: asked too, where words leave doubt. `changes_within`: of so many candidates,
+    those that may report a change follow the hits.
     """
 
     query: str
@@ -127,7 +128,13 @@ class IndexQuery:
     explain: bool = False
     decay: ranking.Decay | None = None
     spread: bool = True
+    changes_within: int = 0
     meaning: Meaning | None = field(default=None, compare=False)
+
+    @property
+    def looked_at(self) -> int:
+        """The number of hits among which the first ones are chosen."""
+        return max(self.limit, self.changes_within)
 
 
 Clause = tuple[str, str, float, str]

@@ -30,6 +30,7 @@ from operator import mul
 from typing import Protocol
 from zlib import crc32
 
+from mdmem.editors.corrections import may_report_change
 from mdmem.model import FileKind, Source
 from mdmem.model.searches import Factor
 from mdmem.model.trail import Entry
@@ -37,9 +38,11 @@ from mdmem.startup import late
 from mdmem.startup.records import dataclass
 from mdmem.text.terms import STOP_WORDS, SplitText, folded, split_scripts
 
-ASKS_CUE, TIME_CUE, AMOUNT_CUE, LINK_CUE = 1, 2, 4, 8
-"""Cues of an entry: it ends in a question, holds words of time, an amount, only a link."""
-_SPEAKER_SHIFT = 4
+ASKS_CUE, TIME_CUE, AMOUNT_CUE, LINK_CUE, CHANGE_CUE = 1, 2, 4, 8, 16
+"""Cues of an entry: it ends in a question, holds words of time, an amount, only a link, or may
+report a change.
+"""
+_SPEAKER_SHIFT = 5
 
 _DAYS_BEFORE, _DAYS_AFTER = 1, 3
 """Days around a date in which a log may tell of it: events are written down late."""
@@ -140,8 +143,14 @@ def entry_cues(entry: Entry, words: Collection[str], is_log: bool) -> int:
         | TIME_CUE * time
         | AMOUNT_CUE * amount
         | LINK_CUE * _is_link(entry.text)
+        | CHANGE_CUE * may_report_change(entry.text, words)
         | speaker << _SPEAKER_SHIFT
     )
+
+
+def may_correct_others(cues: int) -> bool:
+    """True for a statement that may report a change; a turn of a dialogue is none."""
+    return bool(cues & CHANGE_CUE) and not cues >> _SPEAKER_SHIFT
 
 
 def is_dialogue(cues: Sequence[int]) -> bool:

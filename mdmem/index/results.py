@@ -125,6 +125,7 @@ class FirstHits:
         self._best: dict[object, tuple[int, IndexRow]] = {}
         self._near: dict[object, tuple[int, IndexRow]] = {}
         self._of_place: dict[object, list[CandidateRow]] = {}
+        self._further: dict[object, tuple[int, IndexRow]] = {}
         self._curated: dict[int, object] = {}
         """By the number of a fact with copies, the curated line that is their hit."""
         self._last = 0.0, 0
@@ -142,6 +143,19 @@ class FirstHits:
         """Those that hold none, if others are fewer than asked for."""
         return list(self._near.values()) if len(self._best) < self._request.limit else []
 
+    @property
+    def further(self) -> list[tuple[int, IndexRow]]:
+        """Those added after the first ones, in their order."""
+        return list(self._further.values())
+
+    def add_further(self, candidate: CandidateRow) -> None:
+        """Add a candidate behind the first hits, if it holds words of the query and is none."""
+        identity = self._identity(candidate)
+        if candidate.near or identity in self._best or identity in self._further:
+            return
+        self.scores[candidate.number], self.beside[candidate.number] = candidate.score, 1.0
+        self._further[identity] = candidate.number, candidate.row
+
     def choose(
         self,
         ordered: Iterator[tuple[float, int, int]],
@@ -156,7 +170,7 @@ class FirstHits:
                 if self._is_full_before(*coming[:2]):
                     break
                 if (
-                    len(statements) >= ranking.READ_A_HIT * self._request.limit
+                    len(statements) >= ranking.READ_A_HIT * self._request.looked_at
                     and coming[:2] < previous
                 ):
                     coming = None

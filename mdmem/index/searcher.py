@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from collections.abc import Set as AbstractSet
 from datetime import date, tzinfo
 from functools import partial
-from itertools import groupby
+from itertools import chain, groupby, islice
 from operator import itemgetter
 from typing import Any
 
@@ -191,7 +191,8 @@ class IndexSearcher:
         """The best entries, best first, then the newer day, path and line.
 
         Current occurrences of a fact in one section are one hit, the first; of the past also equal
-        texts that are no facts. With `history` each past occurrence is a hit of its own.
+        texts that are no facts. With `history` each past occurrence is a hit of its own. What
+        `changes_within` asks for comes behind the hits.
         """
         clauses = query.clauses(request.query, self.lexicon) if request.limit > 0 else ()
         if not clauses and (request.meaning is None or request.limit <= 0):
@@ -199,7 +200,7 @@ class IndexSearcher:
         own_terms = query.own_terms(clauses)
         question = ranking.question_cues(request.query)
         minimum = ranking.CANDIDATES_BY_AGE if request.decay else ranking.CANDIDATES
-        limit = max(minimum, ranking.CANDIDATES_A_HIT * request.limit)
+        limit = max(minimum, ranking.CANDIDATES_A_HIT * request.looked_at)
         filtered = not request.filter.only_current
         while True:
             scored, complete = self._matching(clauses, request, limit, filtered)
@@ -218,6 +219,8 @@ class IndexSearcher:
         best = [*first.best, *first.near]
         if request.filter.history:
             best = self._past_occurrences(best, request)
+        count = len(best)
+        best += first.further
         known = ((ranked.documents[number], row) for number, row in read.items())
         copies = self._copies([row for _, row in best], request.filter, request.today, known)
         chosen = [
@@ -246,7 +249,9 @@ class IndexSearcher:
             )
             for number, row, others in chosen
         ]
-        return self._in_order(matches, [each[0] for each in chosen], ranked, likeness, request)
+        numbers = [number for number, _ in best[:count]]
+        in_order = self._in_order(matches[:count], numbers, ranked, likeness, request)
+        return (*in_order, *matches[count:])
 
     def _in_order(
         self,
@@ -713,19 +718,24 @@ class IndexSearcher:
         request: IndexQuery,
         own_terms: Mapping[str, Mapping[str, str]],
     ) -> tuple[FirstHits, dict[int, IndexRow]]:
-        rows: dict[int, IndexRow] = {}
+        read_candidates: dict[int, CandidateRow] = {}
 
         def read(score: float, day: int, number: int) -> CandidateRow:
-            row = rows[number] = self._row(ranked.documents[number])
+            row = self._row(ranked.documents[number])
             in_text, above = words_held(row.entry, row.about, own_terms, row.language)
             near, copies = not in_text and not above, results.copies_of(row)
-            return CandidateRow(
+            candidate = read_candidates[number] = CandidateRow(
                 score=score, day=day, number=number, row=row, held=in_text, near=near, copies=copies
             )
+            return candidate
 
-        first = self._first_hits(request)
-        first.choose(ranked.in_order(), read)
-        return first, rows
+        first, ordered = self._first_hits(request), ranked.in_order()
+        looked_at = list(islice(ordered, request.changes_within))
+        first.choose(chain(looked_at, ordered), read)
+        for score, day, number in looked_at:
+            if ranking.may_correct_others(ranked.candidates.cues[number]):
+                first.add_further(read_candidates.get(number) or read(score, day, number))
+        return first, {number: each.row for number, each in read_candidates.items()}
 
     def _why(
         self, ranked: _RankedCandidates, number: int, scorer: Scorer, beside: float

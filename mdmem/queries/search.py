@@ -205,16 +205,17 @@ def _search_now(
     say: Say,
     progress: Progress | None,
 ) -> SearchResult:
-    wider = replace(query, limit=max(query.limit, later.LOOKED_AT))
     asks_now = request.has_words and not request.history
-    index, matches = _matches(
-        workspace, index, request, wider if asks_now else query, say, progress
-    )
+    if asks_now:
+        query = replace(query, changes_within=later.LOOKED_AT)
+    index, matches = _matches(workspace, index, request, query, say, progress)
     if index.behind:
         background.start_catching_up(workspace)
     if asks_now and matches and all(match.hit.near for match in matches):
         # the words of a forgotten entry of a log count for its neighbours as before
-        whole = replace(wider, filter=Filter(zone=query.filter.zone, history=True), meaning=None)
+        everything = Filter(zone=query.filter.zone, history=True)
+        limit = max(query.limit, later.LOOKED_AT)
+        whole = replace(query, filter=everything, meaning=None, limit=limit, changes_within=0)
         index, nearest = _matches(workspace, index, request, whole, say, progress)
         if all(each.hit.near or each.hit.status is Status.REMOVED for each in nearest):
             matches = ()
