@@ -6,7 +6,7 @@ import pytest
 from conftest import World
 from workspaces import NOW, Desk, desk
 
-from mdmem.model.writes import Forget, Log, WriteOptions
+from mdmem.model.writes import Forget, Log, Remember, WriteOptions
 
 LOG = "memory/2026-03-05.md"
 
@@ -25,6 +25,14 @@ class TestTheSameEntryTwice:
     def test_is_written_once(self, at: Desk):
         assert at.apply(Log("rain")).changed
         assert not at.apply(Log("Rain", tags=("weather",))).changed
+
+    def test_is_written_once_with_and_without_a_final_stop(self, at: Desk):
+        assert at.apply(Log("rain since nine.")).changed
+        assert not at.apply(Log("Rain since nine")).changed
+        assert at.apply(Log("rain since nine?")).changed
+        assert at.apply(Remember("the gate sticks")).changed
+        again = at.apply(Remember("the gate sticks."))
+        assert (again.changed, at.read("MEMORY.md").count("gate")) == (False, 1)
 
     def test_is_written_again_after_it_was_retracted(self, at: Desk):
         for _ in range(2):

@@ -36,6 +36,7 @@ from mdmem.text.facts import (
     normalise,
     parse_item,
     parse_text,
+    same_ids,
     section_items,
     split_key,
     split_kind,
@@ -178,9 +179,8 @@ def _new_line(change: Remember, until: date | None, marks: str) -> str:
 
 
 def _states(item: Item, fact: Fact) -> bool:
-    return item.fact.id == fact.id or (
-        (head := head_fact(item.raw)) is not None and head.id == fact.id
-    )
+    same = same_ids(fact)
+    return item.fact.id in same or ((head := head_fact(item.raw)) is not None and head.id in same)
 
 
 def _holds_on(today: date, fact: Fact) -> bool:

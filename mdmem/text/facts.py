@@ -294,12 +294,25 @@ def items(document: Document, start: int = 0, end: int | None = None) -> tuple[I
     return tuple(_items(document, start, len(document.lines) if end is None else end, ""))
 
 
+_STOPS = ".。"
+
+
+def same_ids(fact: Fact) -> frozenset[FactId]:
+    """The ids of what says the same but for a final stop; case and white space are in no id.
+
+    Asked where a verb wonders whether something is there already.
+    """
+    bare = fact.text.rstrip(f" {_STOPS}")
+    return frozenset((fact.id, *(fact_id(bare + end) for end in ("", *_STOPS) if bare)))
+
+
 def find_same_item(document: Document, item: str) -> Item | None:
     """The first fact of a document that states the same as a list item.
 
     It has the item's longest ASCII word, which NFC and case folding keep; only such items are read.
     """
     fact = parse_item(item)
+    same = same_ids(fact)
     word = max(_ASCII_WORD.findall(normalise(UNTIL.sub("", fact.text))), key=len, default="")
     if word not in document.text.casefold():
         return None
@@ -307,7 +320,7 @@ def find_same_item(document: Document, item: str) -> Item | None:
         (
             candidate
             for candidate in _items(document, 0, len(document.lines), word)
-            if candidate.fact.id == fact.id
+            if candidate.fact.id in same
         ),
         None,
     )

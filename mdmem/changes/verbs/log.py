@@ -14,7 +14,7 @@ from mdmem.model.rules import is_iso_day, parse_day
 from mdmem.model.writes import Log
 from mdmem.startup.records import replace
 from mdmem.text.document import Document, parse
-from mdmem.text.facts import Item, find_same_item, items, parse_item, write_item
+from mdmem.text.facts import Item, find_same_item, items, parse_item, same_ids, write_item
 from mdmem.workspace import Workspace
 
 
@@ -43,13 +43,14 @@ def _with_entry(
     workspace: Workspace, edit: Log, text: str, path: FilePath, start: Document
 ) -> EditedText:
     item = write_item(text, kind=edit.kind, tags=edit.tags)
-    fact = parse_item(item).id
+    new = parse_item(item)
     stated = (
         None
         if edit.again or find_same_item(start, item) is None
-        else _stated_item(workspace, edit, path, start, fact)
+        else _stated_item(workspace, edit, path, start, same_ids(new))
     )
     minute = workspace.now().strftime("%H:%M") if edit.time is None else edit.time
+    fact = new.id if stated is None else stated.fact.id
     result = daily.log(start, minute, item, again=stated is None)
     if stated is not None and find_foundations(
         workspace, path, start, [stated], edit.options
@@ -59,14 +60,14 @@ def _with_entry(
 
 
 def _stated_item(
-    workspace: Workspace, edit: Log, path: FilePath, document: Document, fact: FactId
+    workspace: Workspace, edit: Log, path: FilePath, document: Document, facts: frozenset[FactId]
 ) -> Item | None:
     """An entry that supersedes another fact has to be of the same actor and session."""
     today = workspace.now().date()
     same = [
         each
         for each in items(document)
-        if each.fact.id == fact and (each.fact.until is None or each.fact.until >= today)
+        if each.fact.id in facts and (each.fact.until is None or each.fact.until >= today)
     ]
     current = lookup.current_locations(
         workspace, [lookup.FactLocation(path, document, each) for each in same]
