@@ -68,3 +68,18 @@ def test_what_is_taken_out_by_hand_and_not_committed_is_so_now(
     digested(at, Said(text, day=day, minute="11:00"))
     dream(at, str(day))
     assert not any(text in line for line in curated(at))
+
+
+@pytest.mark.parametrize("stop", ["", "."])
+def test_it_is_forgotten_by_the_words_that_the_log_holds(
+    at: Desk, monkeypatch: pytest.MonkeyPatch, stop: str
+):
+    said = "I prefer a seat at the aisle."
+    digested(at, Said(said, day=LATER))
+    dream(at, str(LATER))
+    assert any("aisle" in line for line in curated(at))
+    at.apply(Forget(said.rstrip(".") + stop))
+    assert not any("aisle" in line for line in curated(at))
+    in_the_morning(monkeypatch, "2026-03-09T07:00:00+00:00")
+    dream(at, str(LATER))
+    assert not any("aisle" in line for line in curated(at))

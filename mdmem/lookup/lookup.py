@@ -485,6 +485,25 @@ def locations_to_forget(
     ]
 
 
+def promoted_fact(workspace: Workspace, change: Forget) -> FactId | None:
+    """The only current curated fact that a night made of the log's line which a change names."""
+    if locations_to_forget(workspace, change, EDITABLE):
+        return None
+    logged = locate_fact(workspace, change.fact, (FileKind.DAILY,))
+    with fresh_trail(workspace) as trail:
+        made = {curated for each in logged for _, curated in trail.promotions_of(each.item.fact.id)}
+        current = {
+            each
+            for each in made
+            if any(_is_curated(workspace, line) for line in trail.occurrences_of(each))
+        }
+    return current.pop() if len(current) == 1 else None
+
+
+def _is_curated(workspace: Workspace, occurrence: Occurrence) -> bool:
+    return occurrence.ended is None and workspace.kind_of(occurrence.entry.path) in EDITABLE
+
+
 def _items_in_section(document: Document, fact: str, address: str) -> tuple[Item, ...]:
     try:
         return fact_editor.items_named(document, fact, address)

@@ -44,8 +44,15 @@ def _edit(
     )
 
 
+def _with_entry(workspace: Workspace, edit: Forget) -> Forget:
+    """The curated fact that a night made of a log's line, where the words are the log's alone."""
+    curated = lookup.promoted_fact(workspace, edit) if edit.file is None else None
+    return edit if curated is None else replace(edit, fact=curated)
+
+
 VERB = Verb(
     file=_file,
     edit=_edit,
+    with_entry=_with_entry,
     complete_note=lambda note, edit, added: replace(note, only=edit.is_of_copy),
 )
