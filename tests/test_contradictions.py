@@ -91,6 +91,17 @@ def texts(
             [],
         ),
         ([claim("**2026-03-01**: a", 1), claim("**2026-03-01**: b", 2)], []),
+        # A label of many sections, and one before paragraphs, is no attribute.
+        (
+            [claim(f"Why: {text}", line, (text,)) for line, text in enumerate("abc", 1)]
+            + [claim("Why: d", 4, ("a",))],
+            [],
+        ),
+        ([claim(f"fix: {text * 81}", line) for line, text in enumerate("ab", 1)], []),
+        (
+            [claim(f"home: {text * 81}", line) for line, text in enumerate("ab", 1)],
+            [(f"home: {'a' * 81}", f"home: {'b' * 81}", "home")],
+        ),
         # When they came is not known.
         (
             [claim(f"k: {text}", 1, time=0) for text in "abc"],

@@ -9,6 +9,7 @@ from itertools import combinations, pairwise
 
 from mdmem.model import FactId, FilePath, SectionPath
 from mdmem.model.trail import Claim, Conflict, Mark, MarkKind
+from mdmem.startup import late
 from mdmem.text.facts import find_held_key, is_dated, normalise
 
 _MAX_ALL_PAIRS = 16
@@ -16,6 +17,10 @@ _MAX_ALL_PAIRS = 16
 
 _SPOKEN_LINES, _SPOKEN_SECONDS = 3, 600
 """So many lines with one key within so many seconds are speech (`Ada: …`), not values."""
+
+_MANY_SECTIONS = 3
+_LONG_VALUE, _FEW_LONG = 80, 2
+"""A key in so many sections of a file, or with so many values of more characters, only labels."""
 
 _Pair = tuple[FactId, FactId]
 _SectionKey = tuple[FilePath, SectionPath]
@@ -26,8 +31,8 @@ def find_conflicts(
 ) -> tuple[Conflict, ...]:
     """The pairs of claims that contradict each other, in the order of the claims.
 
-    They share a key in one section, unless it has several values there, or is a speaker or a date;
-    or a mark says so. The last mark decides.
+    They share a key in one section, unless it has several values there, or is a speaker, a date or
+    a label; or a mark says so. The last mark decides.
 
     Args:
         claims: current ones; those expired by `today` contradict nothing.
@@ -83,13 +88,28 @@ def marks_of_pairs(marks: Iterable[Mark]) -> dict[_Pair, list[Mark]]:
 
 
 def _pairs_by_key(claims: Sequence[Claim]) -> Iterator[tuple[Claim, Claim, str]]:
+    places: dict[str, set[_SectionKey]] = defaultdict(set)
+    for claim in claims:
+        if claim.key is not None:
+            places[normalise(claim.key)].add((claim.path, claim.section))
     for group, key in _groups_by_key(claims):
         if any(claim.also for claim in group) or is_dated(key) or _is_speaker(group):
+            continue
+        is_spread = len(places[normalise(key)]) >= _MANY_SECTIONS
+        if (is_spread or _is_of_paragraphs(group)) and not _is_of_user(key):
             continue
         for first, second in (
             combinations(group, 2) if len(group) <= _MAX_ALL_PAIRS else pairwise(group)
         ):
             yield first, second, key
+
+
+def _is_of_user(key: str) -> bool:
+    return late.module("text.languages").attribute_named(key) is not None
+
+
+def _is_of_paragraphs(group: Sequence[Claim]) -> bool:
+    return sum(len(claim.text) > _LONG_VALUE for claim in group) >= _FEW_LONG
 
 
 def _is_speaker(group: Iterable[Claim]) -> bool:
