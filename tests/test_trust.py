@@ -14,6 +14,25 @@ def test_the_table_has_a_row_for_each_origin() -> None:
     assert set(trust.TABLE) == set(TextOrigin)
 
 
+FORGE = "noreply@github.com"
+
+
+@pytest.mark.parametrize(
+    ("message", "committer", "joins"),
+    [
+        ("Auth (#12)", FORGE, True),
+        ("Auth (!7)\n\nsee the page\n", "noreply@gitlab.com", True),
+        ("Auth\n\n* log: add the realm\n\n* remember: Valkey\n", FORGE, True),
+        ("Auth (#12)", "per@example.org", False),
+        ("Update MEMORY.md", FORGE, False),
+        ("Update MEMORY.md\n\n* a list of one\n", FORGE, False),
+        ("log: add the realm (#12)\n\nMdmem-Op: log\n", FORGE, False),
+    ],
+)
+def test_a_forge_joins_the_commits_of_a_branch(message: str, committer: str, joins: bool) -> None:
+    assert trust.is_forge_squash(message, committer) is joins
+
+
 @pytest.mark.parametrize("origin", TextOrigin)
 @pytest.mark.parametrize("source", Source)
 def test_no_statement_is_stronger_than_its_origin(origin: TextOrigin, source: Source) -> None:

@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterable, Mapping
 from enum import StrEnum
 
 from mdmem.model import Source, rules
+from mdmem.startup import late
 from mdmem.startup.records import dataclass
 
 HOST_MARKS: Mapping[str, str] = {
@@ -152,6 +153,13 @@ TABLE: Mapping[TextOrigin, Trust] = {
 }
 
 
+_FORGE = late.pattern(
+    r"no-?reply@(?:[\w-]+\.)*(?:github|gitlab|gitea|forgejo|codeberg|bitbucket)\.\w+"
+)
+_REQUEST = late.pattern(r"\([#!]\d+\)\s*$")
+_LISTED_COMMIT = late.pattern(r"(?m)^\* \S")
+
+
 def trust(origin: TextOrigin) -> Trust:
     return TABLE[origin]
 
@@ -179,6 +187,18 @@ def is_agent_author(author: str, agents: Collection[str], addresses: Collection[
     return not {rules.fold_actor(name), rules.fold_actor(address)}.isdisjoint(
         map(rules.fold_actor, agents)
     )
+
+
+def is_forge_squash(message: str, committer: str) -> bool:
+    """True for a commit without notes that a forge made of a whole branch, an agent's lines too.
+
+    `committer`: an address. What somebody edits on the forge's page is their own: it names no
+    request to merge, and lists no commits.
+    """
+    if _FORGE.fullmatch(committer.casefold()) is None or "Mdmem-Op:" in message:
+        return False
+    subject, _, body = message.partition("\n")
+    return _REQUEST.search(subject) is not None or len(_LISTED_COMMIT.findall(body)) > 1
 
 
 def shares_terminal(environment: Mapping[str, str]) -> bool:

@@ -145,7 +145,8 @@ class TrailCommit:
     committer's, in epoch seconds; `moment` is the time used for ordering (`Trail.moments`).
     `parents` are the nearest commits of the trail; `missing` the lower numbers it does not reach. A
     proposed commit takes time and author of the merge `brought` (0: not merged; None: not
-    proposed). `by_agent`: the user's settings name its author as an agent.
+    proposed). `by_agent`: the user's settings name its author as an agent, or a forge
+    joined in it what agents may have written.
     """
 
     number: int

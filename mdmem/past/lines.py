@@ -76,7 +76,8 @@ class Lines:
                     is_needed=is_needed,
                     by_agent=trust.is_agent_author(
                         f"{each.commit.author} <{each.commit.email}>", *self._agents
-                    ),
+                    )
+                    or trust.is_forge_squash(each.commit.message, each.committer),
                 ),
                 [self.commit(parent) for parent in parents],
             )

@@ -37,7 +37,7 @@ _ESCAPES = {
 }
 _COMMITS_AT_ONCE = 500
 _ANSWERS_KEPT = 1000
-_FIELDS = ("%H", "%P", "%at", "%ct", "%an", "%ae", "%B")
+_FIELDS = ("%H", "%P", "%at", "%ct", "%an", "%ae", "%ce", "%B")
 _LOG = ("log", "--no-walk=unsorted", "--stdin", "-z", f"--format={'%x00'.join(_FIELDS)}")
 _CHANGED_FILES = (
     *("--root", "--raw", "-z", "-M", "--no-abbrev", "--relative", f"-O{os.devnull}"),
@@ -120,7 +120,8 @@ class ChangedFile:
 
 @dataclass(frozen=True, slots=True)
 class CommitChanges:
-    """A commit's changes against its first parent; `committed` is the committer's time.
+    """A commit's changes against its first parent; `committed` is the committer's time, `committer`
+    their address.
 
     `by_parent` has those against each parent (without one, all files), only from `read_history`.
     """
@@ -130,6 +131,7 @@ class CommitChanges:
     parents: tuple[CommitId, ...]
     changes: tuple[ChangedFile, ...]
     by_parent: tuple[tuple[ChangedFile, ...], ...] = ()
+    committer: str = ""
 
 
 def commits_reached(
@@ -297,7 +299,7 @@ def _parse_log(output: bytes) -> Iterator[CommitChanges]:
     following = next(fields)
     while following:
         name = following
-        parents, time, committed, author, email, message = (
+        parents, time, committed, author, email, committer, message = (
             field.decode("utf-8", "replace") for field in islice(fields, len(_FIELDS) - 1)
         )
         changes = []
@@ -315,6 +317,7 @@ def _parse_log(output: bytes) -> Iterator[CommitChanges]:
             committed=commit_seconds(committed),
             parents=tuple(map(CommitId, parents.split())),
             changes=tuple(filter(None, changes)),
+            committer=committer,
         )
 
 
