@@ -176,7 +176,9 @@ def test_the_lines_can_go_later(at: Desk, run: tuple[FactId, ...]):
 
 def test_a_dry_run_shows_it_and_changes_nothing(at: Desk, run: tuple[FactId, ...]):
     before = at.tree_state()
-    assert revert(at, dry_run=True).removed == (run[2], run[1], run[0])
+    planned = revert(at, dry_run=True)
+    assert planned.removed == (run[2], run[1], run[0])
+    assert planned.notes[0] == f"{RUN}: 3 commits of 3 to undo"
     shown = revert(at, dry_run=True, take_out=True)
     assert "-- [fact] it leaks at night" in (shown.diff or "")
     assert at.tree_state() == before

@@ -659,8 +659,9 @@ def _apply_run(workspace: Workspace, change: Revert, run: _RunCommits, say: Say)
     whole = _RevertPlan(
         path=FilePath(results[-1].path) if results else workspace.curated, edits=(), note=None
     )
+    done = "to undo" if change.options.dry_run else "undone"
     notices = [
-        f"{change.reference}: {number_of(len(plans), 'commit')} of {len(run.ids)} undone"
+        f"{change.reference}: {number_of(len(plans), 'commit')} of {len(run.ids)} {done}"
         if results
         else f"nothing from {change.reference} is left to undo",
         *(f"kept: {line}" for line in _held_lines(held)),
