@@ -1,4 +1,4 @@
-"""Weeks of six persons (`data/weeks`), and what MEMORY.md has to hold after each; written before
+"""Weeks of nine persons (`data/weeks`), and what MEMORY.md has to hold after each; written before
 the rules.
 """
 

@@ -168,9 +168,11 @@ def test_no_secret_is_written(at: Desk, transcript: Transcript):
 
 
 def test_every_statement_on_request(at: Desk, transcript: Transcript):
-    path = transcript("The garden is calm and the old roses bloom.")
+    path = transcript("Such a calm garden, with old roses along the wall.")
     assert texts(digest(at, path, dry_run=True)) == []
-    assert texts(digest(at, path, keep=LINES)) == ["The garden is calm and the old roses bloom."]
+    assert texts(digest(at, path, keep=LINES)) == [
+        "Such a calm garden, with old roses along the wall."
+    ]
 
 
 def test_a_dry_run_leaves_all_as_it_was(at: Desk, transcript: Transcript):

@@ -441,7 +441,7 @@ class TestKeys:
             Said("the beta is called Heron"),
         )
         told = fates(dream(at))
-        assert told["the beta is called Heron"] == (ADD, False)
+        assert told["beta: Heron"] == (ADD, False)
         assert (told["plays the harp in a trio on Sundays"][1], len(told)) == (False, 2)
         assert "- plays the harp in a trio on Fridays" in curated(at)
 
@@ -621,11 +621,15 @@ class TestProposals:
         assert "- plays the cello in a trio on Tuesdays" in curated(at)
         assert len(waiting(at)) == 1
 
-    def test_a_request_to_forget_is_proposed(self, at: Desk):
-        digested(at, Said("please forget that I play the cello in a quartet on Tuesdays"))
-        change = only(dream(at))
-        assert (change.op, change.applied, change.old) == (DELETE, False, change.fact)
-        assert [part.old for part in waiting(at)] == ["plays the cello in a quartet on Tuesdays"]
+    @pytest.mark.parametrize("source", [Source.INFERRED, Source.USER_STATED])
+    def test_a_request_to_forget_is_carried_out_for_the_user(self, at: Desk, source: Source):
+        asked = "please forget that I play the cello in a quartet on Tuesdays"
+        digested(at, Said(asked, source=source))
+        change, is_users = only(dream(at)), source is Source.USER_STATED
+        assert (change.op, change.applied, change.old) == (DELETE, is_users, change.fact)
+        line = "plays the cello in a quartet on Tuesdays"
+        assert [part.old for part in waiting(at)] == ([] if is_users else [line])
+        assert any(line in each for each in curated(at)) is not is_users
 
     def test_too_many_changes_are_all_proposed(self, at: Desk, world: World):
         settings(world, 'dream = "apply"', "dream_changes = 3")

@@ -141,7 +141,7 @@ def require_dreamt(copy: Desk, at: Desk) -> None:
 
 
 def check_night(copy: Desk, at: Desk, whole: Desk, _: int) -> None:
-    assert len(curated(whole)) == 5
+    assert len(curated(whole)) == 4
     require_dreamt(copy, whole)
     assert copy.git("status", "--porcelain") == ""
     copy.apply(Revert("dream/2026-03-06"))

@@ -16,7 +16,7 @@ from mdmem.folder.trust import TextOrigin
 from mdmem.model import Source
 from mdmem.model.sessions import Message, Speaker
 from mdmem.sessions.drafts import Draft, DraftRules, draw
-from mdmem.sessions.plain import plain_sentences
+from mdmem.sessions.plain import sentences_in_place
 
 MESSAGES = [
     json.loads(line)
@@ -89,16 +89,18 @@ class TestPlace:
         ],
     )
     def test_a_sign_of_anothers_text_taints_what_is_near(self, text: str):
-        assert not any("I moved to Ghent" in each for each in plain_sentences(text))
+        assert not any("I moved to Ghent" in each for each in sentences_in_place(text).plain)
 
     def test_what_stands_before_a_text_stays_plain(self):
         text = "From now on we log in UTC.\n```\nwe decided to stop\n```"
-        assert plain_sentences(text) == {"From now on we log in UTC."}
+        assert sentences_in_place(text).plain == {"From now on we log in UTC."}
 
     def test_a_list_is_ones_own_below_a_label_or_at_the_beginning(self):
-        assert len(plain_sentences("Preferences:\n- dark themes\n- short names")) == 3
-        assert len(plain_sentences("- dark themes\n- short names")) == 2
-        assert plain_sentences("The vendor's page has\n- dark themes") == {"The vendor's page has"}
+        assert len(sentences_in_place("Preferences:\n- dark themes\n- short names").plain) == 3
+        assert len(sentences_in_place("- dark themes\n- short names").plain) == 2
+        assert sentences_in_place("The vendor's page has\n- dark themes").plain == {
+            "The vendor's page has"
+        }
 
     @pytest.mark.parametrize(
         ("text", "is_plain"),

@@ -66,6 +66,8 @@ SAID: dict[str, tuple[str, ...]] = {
         "I'll call the bank on Friday (2026-03-06).",
         "We are meeting the notary on Thursday (2026-03-05).",
         "The rent must be paid on Monday (2026-03-09).",
+        "I have an exam on Thursday (2026-03-05).",
+        "I've booked the ferry for us on Friday (2026-03-06).",
         "Last March (2025-03) we lived in Poznań.",
         "We were in Brno last August (2025-08).",
         "I start next January (2027-01).",

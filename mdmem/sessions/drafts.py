@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import datetime, tzinfo
+from functools import partial
 
 from mdmem.folder import trust
 from mdmem.folder.trust import TextOrigin
@@ -16,18 +17,19 @@ from mdmem.model.sessions import Message, Speaker
 from mdmem.sessions.plain import (
     CORRECTION,
     Cue,
+    SentencePlaces,
     Statement,
     find_agent_cue,
     find_corrected,
     find_cue,
     is_stated,
-    plain_sentences,
+    own_clauses,
+    sentences_in_place,
     stated_attribute,
     states_plainly,
 )
 from mdmem.sessions.sentences import (
     ENTRY,
-    FIRST_PERSON,
     PERMISSIVE,
     REDACTED,
     Sentence,
@@ -44,8 +46,9 @@ from mdmem.sessions.sentences import (
     strip_pasted,
     weigh,
 )
+from mdmem.sessions.shapes import Shape, points_back, shape_of
 from mdmem.startup import late
-from mdmem.startup.records import dataclass, field
+from mdmem.startup.records import dataclass, field, replace
 from mdmem.text.facts import fact_id, shortened
 from mdmem.text.languages import rows_of
 
@@ -56,6 +59,9 @@ _CORRECTED_WITHIN = 10
 _QUOTED_CHARACTERS = 140
 _PERMISSIVE_ENTRIES = 3
 _PERMISSIVE_CONFIDENCE = 0.3
+_VAGUE_CONFIDENCE = 0.8
+"""Of the user's plain words about a thing that they do not name: more than of other inferred ones.
+"""
 _FEW_WORDS = 4
 _MOST_CITED = 3
 _AGENT_HINTS = rows_of("AGENT_HINTS")
@@ -121,6 +127,12 @@ class _Statement:
     key: str | None
     is_plain: bool
     is_stated: bool
+    is_shaped: bool
+
+    @property
+    def begins_anew(self) -> bool:
+        """True for what says something by itself: it is an entry of its own."""
+        return self.is_shaped and not points_back(self.sentence)
 
 
 @dataclass(slots=True)
@@ -132,20 +144,28 @@ class _Part:
     key: str | None = None
     is_plain: bool = False
     is_stated: bool = False
+    is_shaped: bool = False
 
     def belongs(self, statement: _Statement) -> bool:
-        if self.sentences and self.is_plain is not statement.is_plain:
+        own = self.is_plain, self.is_stated, self.is_shaped
+        others = statement.is_plain, statement.is_stated, statement.is_shaped
+        if self.sentences and (own != others or statement.begins_anew):
             return False
         if self.cue is None or statement.cue is None:
             return True
         return statement.cue.kind == self.cue.kind and statement.key in (None, self.key)
+
+    def tells(self) -> bool:
+        """True for what is plain about a thing without a name, and says more than a few words."""
+        return self.is_shaped and not is_slight(self.sentences)
 
     def add(self, statement: _Statement) -> None:
         self.sentences.append(statement.sentence)
         self.cue = self.cue or statement.cue
         self.key = self.key or statement.key
         self.is_plain = statement.is_plain
-        self.is_stated = self.is_stated or statement.is_stated
+        self.is_stated = statement.is_stated
+        self.is_shaped = statement.is_shaped
 
 
 def draw(
@@ -237,7 +257,12 @@ def _is_persons_own(message: Message) -> bool:
 
 def _statements(message: Message) -> tuple[tuple[Sentence, ...], tuple[Sentence, ...]]:
     spoken = sentences(strip_pasted(message.text))
-    return spoken, tuple(each for each in spoken if not is_noise(each))
+    return spoken, tuple(each for each in spoken if not is_noise(each) or _is_order(each))
+
+
+def _is_order(sentence: Sentence) -> bool:
+    """True for an order that speaks of the agent alone: `you must never guess`."""
+    return REDACTED not in sentence.text and shape_of(sentence) is Shape.ORDER
 
 
 def _question_before(messages: Sequence[Message], number: int) -> _Question | None:
@@ -283,54 +308,72 @@ def _of_person(
     spoken, statements = _statements(message)
     if not statements:
         return
-    parts = _parts(message, statements, rules.has_tools(message.line))
+    tools = rules.has_tools(message.line)
+    parts = _parts(message, statements, tools)
+    is_answer = tools and _is_choice(question)
+    shaped = [part for part in parts if part.is_stated or part.tells()]
     if any(part.cue for part in parts):
         rule = None
-    elif _tells_of_self(parts):
+    elif (rules.keep_lines or tools) and (is_answer or not is_slight(statements)):
         rule = "statement"
-    elif is_slight(statements) and not (rules.has_tools(message.line) and _is_choice(question)):
-        return
-    elif rules.keep_lines or rules.has_tools(message.line):
-        rule = "statement"
-    elif weigh(spoken, statements, question is not None) >= ENTRY:
+    elif not is_slight(statements) and weigh(spoken, statements, question is not None) >= ENTRY:
         rule = "weight"
+    elif shaped:
+        parts, rule = shaped, "statement"
     else:
         return
     answered = question if question is not None and _needs_question(parts[0]) else None
     for part in parts:
-        if part.cue is None and len(parts) > 1 and is_slight(part.sentences):
+        is_reason = part.cue is not None or part.is_shaped
+        if not is_reason and len(parts) > 1 and is_slight(part.sentences):
             continue
         yield _draft(message, part, rules, answered if part is parts[0] else None, recent, rule)
 
 
-def _tells_of_self(parts: Sequence[_Part]) -> bool:
-    return all(
-        part.is_stated and all(not FIRST_PERSON.isdisjoint(each.folded) for each in part.sentences)
-        for part in parts
-    )
-
-
 def _parts(message: Message, statements: Sequence[Sentence], tools: bool) -> list[_Part]:
-    plain = plain_sentences(message.text) if message.sender is None else frozenset()
+    place = sentences_in_place(message.text) if message.sender is None else SentencePlaces()
     parts = [_Part()]
     for sentence in statements:
-        statement = _statement(sentence, sentence.text in plain, tools, message.sender is None)
-        if not parts[-1].belongs(statement):
-            parts.append(_Part())
-        parts[-1].add(statement)
+        for statement in _stated(sentence, place, tools, message.sender is None):
+            if not parts[-1].belongs(statement):
+                parts.append(_Part())
+            parts[-1].add(statement)
     return parts
 
 
-def _statement(sentence: Sentence, is_in_place: bool, tools: bool, is_users: bool) -> _Statement:
+def _stated(
+    sentence: Sentence, place: SentencePlaces, tools: bool, is_users: bool
+) -> Iterator[_Statement]:
+    """A sentence, or those of its clauses that state something where the whole does not."""
+    state = partial(_statement, within=sentence.text, place=place, tools=tools, is_users=is_users)
+    whole = state(sentence)
+    if whole.is_shaped or (whole.cue is not None and whole.cue.is_plain):
+        yield whole
+        return
+    told = [
+        replace(each, is_stated=each.is_stated and is_sure)
+        for clause, is_sure in own_clauses(sentence)
+        if shape_of(clause) is not Shape.VAGUE and (each := state(clause)).is_shaped
+    ]
+    yield from told or [whole]
+
+
+def _statement(
+    sentence: Sentence, within: str, place: SentencePlaces, tools: bool, is_users: bool
+) -> _Statement:
+    """A sentence, or a clause of the sentence `within`."""
     about = stated_attribute(sentence, tools)
     cue = find_cue(sentence, tools, about)
-    is_plain = is_in_place and (cue.is_plain if cue else states_plainly(sentence, 0, begins=False))
+    states = cue.is_plain if cue else states_plainly(sentence, 0, begins=False)
+    is_plain = states and within in place.plain
+    is_loose = states and within in place.loose
     return _Statement(
         sentence=sentence,
         cue=cue,
         key=about.key if about and is_users else None,
         is_plain=is_plain,
-        is_stated=is_plain and (cue is not None or is_stated(sentence)),
+        is_stated=is_plain and (cue is not None or is_stated(sentence, tools)),
+        is_shaped=(is_plain or is_loose) and (cue is not None or shape_of(sentence) is not None),
     )
 
 
@@ -382,6 +425,7 @@ def _draft(
         rule=part.cue.rule if part.cue else rule or "statement",
         first_line=first_line,
         last_line=message.line,
+        confidence=_VAGUE_CONFIDENCE if part.is_shaped and not part.is_stated else None,
         key=key,
         supersedes=fact_id(corrected[0].text) if supersedes else None,
         contradicts=() if supersedes else tuple(fact_id(each.text) for each in corrected),

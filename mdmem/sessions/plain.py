@@ -35,21 +35,29 @@ from mdmem.sessions.sentences import (
     without_openers,
     worded_of,
 )
+from mdmem.sessions.shapes import Shape, begins_clause, clauses, is_guess, laughs, shape_of
 from mdmem.startup import late
-from mdmem.startup.records import dataclass
-from mdmem.text.languages import FAVOURITE, LANGUAGES, SAME_KEYS, alternatives, rows_of, words_of
+from mdmem.startup.records import dataclass, replace
+from mdmem.text.languages import (
+    FAVOURITE,
+    LANGUAGES,
+    SAME_KEYS,
+    alternatives,
+    rows_of,
+    speaks_of_another,
+    words_of,
+)
 
 _OWN_BY_LANGUAGE = tuple(any_pattern(each.OWN) for each in LANGUAGES)
 _REQUESTS = pattern_of("REQUESTS")
 _TEXT_WORK, _NEW_TEXTS = pattern_of("TEXT_WORK"), pattern_of("NEW_TEXTS")
 _NOT_PLAIN = pattern_of("NOT_PLAIN")
-_TAINTS = pattern_of("TAINTS")
+_TAINTS, _BRINGS = pattern_of("TAINTS"), pattern_of("BRINGS")
 _LEADS_IN = pattern_of("LEADS_IN")
 _ASKS = pattern_of("ASKS")
 _BY_THE_WAY = pattern_of("ASIDES")
 _SPEAKS_OF_SELF = pattern_of("PRONOUNS")
 _THAT = pattern_of("THAT")
-STATES, STATES_ANYWHERE = pattern_of("STATES"), pattern_of("STATES_ANYWHERE")
 _POSSESSION = pattern_of("POSSESSIONS")
 _CHARACTERS = pattern_of("CHARACTERS")
 _FUNCTION_WORDS = words_of("FUNCTION_WORDS")
@@ -80,6 +88,7 @@ _NAMES_LANGUAGE = late.pattern(
 _MOST_CHARACTERS = 4_000
 _MOST_OF_PARAGRAPH = 400
 _FEW_WORDS = 3
+_FEW_CLAUSES = 2
 _MOST_OF_COMMENT = 8
 _MOST_OF_NAME = 3
 """Maximum words of a quoted name within a statement."""
@@ -115,6 +124,7 @@ _SPEAKER = late.pattern(
     r"(?: \([^)\n]{0,40}\))?(?: *:[ \t]|：|>[ \t])"
 )
 """A name before a line of a chat, unless it is a label of one's own."""
+_CONTRACTION = late.pattern(r"(?i)\w'(?:s|re|ve|ll|d|m|t)\b")
 _ADDRESS = late.pattern(r"https?://|www\.")
 _ACROSS_LINES = late.pattern(r"[\"“„«][^\"“”„«»]*\n[^\"“”„«»]*[\"”“»]")
 _QUOTED_TEXT = late.pattern(r"\"([^\"]*)\"?|(?<!\w)'([^']*)'(?!\w)|«([^»]*)»|„([^\"]*)\"")
@@ -148,25 +158,41 @@ class _Line:
         return all(_is_own(each.straight) for each in self.sentences)
 
 
-def plain_sentences(text: str) -> frozenset[str]:
-    """The sentences that can be plain by their place; see `states_plainly` for their words."""
+@dataclass(frozen=True, slots=True)
+class SentencePlaces:
+    """Sentences that can be plain by their place, and others that follow such in one line."""
+
+    plain: frozenset[str] = frozenset()
+    loose: frozenset[str] = frozenset()
+
+
+def sentences_in_place(text: str) -> SentencePlaces:
+    """The sentences of a message by their place; see `states_plainly` for their words."""
     if len(text) > _MOST_CHARACTERS:
-        return frozenset()
+        return SentencePlaces()
     fence = FENCE.search(text)
     typed, behind = (text[: fence.start()], text[fence.start() :]) if fence else (text, "")
     lines = list(_lines(typed))
     spoken = [each for line in lines for each in line.sentences]
     spoken += sentences(strip_pasted(behind))
     items = {each.text for line in lines if line.is_item for each in line.sentences}
-    others = (each for each in spoken if each.text not in items)
+    others = (
+        each
+        for each in spoken
+        if each.text not in items and (each is spoken[-1] or not _is_fragment(each))
+    )
     if any(map(_is_of_letter, spoken)) or any(map(_is_foreign, others)) or _is_signed(typed):
-        return frozenset()
+        return SentencePlaces()
     if len(lines) > 1 and not fence and _comments(lines[-1]):
-        return frozenset()
+        return SentencePlaces()
     asking = {each.text for each in spoken if _asks_for_text_work(each)}
-    plain = [each for each in _in_place(lines) if not asking or each in asking]
     counts = Counter(each.text for each in spoken)
-    return frozenset(each for each in plain if counts[each] == plain.count(each))
+    in_place = _in_place(lines)
+    plain, loose = (
+        frozenset(each for each in of_place if counts[each] == of_place.count(each))
+        for of_place in in_place
+    )
+    return SentencePlaces(plain & asking if asking else plain, frozenset() if asking else loose)
 
 
 def _asks_for_text_work(sentence: Sentence) -> bool:
@@ -176,23 +202,56 @@ def _asks_for_text_work(sentence: Sentence) -> bool:
     return (sentence.is_question or _ASKS.match(text) is not None) and not _is_clean(text)
 
 
-def _in_place(lines: Iterable[_Line]) -> list[str]:
+def _in_place(lines: Iterable[_Line]) -> tuple[list[str], list[str]]:
+    """The sentences up to the first that may bring others' words, and those of its line behind one
+    that hardly does.
+    """
     plain: list[str] = []
     before: _Line | None = None
     spoken: int | None = None
     for line in lines:
         if line.shows_text or not _may_follow(line, before):
             break
-        for sentence in line.sentences:
+        is_clean, is_of_others = True, False
+        for number, sentence in enumerate(line.sentences):
             language = _language(sentence)
-            if None not in (spoken, language) and spoken != language:
-                return plain
+            is_switched = None not in (spoken, language) and spoken != language
+            speaks_up = is_of_others and _SPEAKS_OF_SELF.search(sentence.straight)
+            if is_switched or speaks_up:
+                return plain, [each.text for each in line.sentences[number:]] if number else []
             spoken = spoken if language is None else language
             plain.append(sentence.text)
             if not (line.is_item or line.is_label or _is_clean(sentence.straight)):
-                return plain
+                if not _is_harmless(sentence):
+                    return plain, []
+                if _is_foreign(sentence):
+                    return plain, [each.text for each in line.sentences[number + 1 :]]
+                is_clean, is_of_others = False, is_of_others or _tells_of_others(sentence)
+        if not is_clean:
+            break
         before = line
-    return plain
+    return plain, []
+
+
+def _tells_of_others(sentence: Sentence) -> bool:
+    """True if somebody else did or felt something, who may speak in what follows."""
+    if _is_of_self(sentence) or not begins_clause(without_openers(sentence.straight)):
+        return False
+    return shape_of(sentence) is not Shape.STATEMENT or speaks_of_another(sentence.straight)
+
+
+def _is_harmless(sentence: Sentence) -> bool:
+    """True for talk that brings no text of others behind it in its line: `dry rot.`, `I'm new.`"""
+    text = sentence.straight
+    is_own = not FIRST_PERSON.isdisjoint(sentence.pieces)
+    if _BRINGS.search(text) or _quotes(sentence) or (sentence.is_question and not is_own):
+        return False
+    is_label = any(sign in text for sign in _LABEL_ENDS)
+    return not (is_label or REPORTED.search(text, sentence.pieces))
+
+
+def _is_of_self(sentence: Sentence) -> bool:
+    return _SPEAKS_OF_SELF.match(without_openers(sentence.straight)) is not None
 
 
 def _language(sentence: Sentence) -> int | None:
@@ -307,8 +366,8 @@ def _speaks_for_itself(sentence: Sentence) -> bool:
     rest = without_openers(sentence.straight)
     if sentence.is_question or is_acknowledgement(sentence):
         return True
-    is_begun = any(each.match(rest) for each in (OWN, _REQUESTS, STATES))
-    return is_begun or _is_clean(sentence.straight)
+    is_begun = any(each.match(rest) for each in (OWN, _REQUESTS))
+    return is_begun or shape_of(sentence) is not None or _is_clean(sentence.straight)
 
 
 def _is_signed(text: str) -> bool:
@@ -317,14 +376,18 @@ def _is_signed(text: str) -> bool:
     return (bool(above) and not is_list_item(above)) or len(_NAMED_ITEM.findall(text)) > 1
 
 
+def _is_fragment(sentence: Sentence) -> bool:
+    return len(sentence.words) <= _FEW_WORDS
+
+
 def _is_foreign(sentence: Sentence) -> bool:
     text = sentence.straight
-    if not _FUNCTION_WORDS.isdisjoint(sentence.pieces) or _CHARACTERS.search(text):
+    is_known = not _FUNCTION_WORDS.isdisjoint(sentence.pieces) or _CONTRACTION.search(text)
+    if is_known or _CHARACTERS.search(text):
         return False
     if is_acknowledgement(sentence):
         return False
-    is_statement = any(STATES.match(each) for each in (text, without_openers(text)))
-    return not (is_statement or _is_clean(text) or _is_label(text))
+    return shape_of(sentence) is None and not (_is_clean(text) or _is_label(text))
 
 
 def _clause_starts(text: str) -> Iterator[int]:
@@ -431,9 +494,9 @@ KEPT_ANYWHERE = tuple(
     for words, patterns, kind in rows_of("KEPT_ANYWHERE")  # the first that matches decides
 )
 _KEPT_CLAUSES = tuple((any_pattern((row[0],)), row[1]) for row in rows_of("KEPT_CLAUSES"))
-TOOL_DECISION, CORRECTS = worded_of("TOOL_DECISIONS"), worded_of("CORRECTIONS")
+TOOL_DECISIONS, CORRECTS = words_of("TOOL_DECISIONS"), worded_of("CORRECTIONS")
+_RULE = pattern_of("RULES")
 _KEEP_REQUEST = worded_of("KEEP_REQUESTS")
-_PASSING = pattern_of("PASSING")
 _LESSON, _STATUS = pattern_of("LESSONS"), pattern_of("STATUSES")
 _ROWS = rows_of("ATTRIBUTES")
 ATTRIBUTES = tuple((WordedPattern.of(words, (pattern,)), key) for words, pattern, key in _ROWS)
@@ -507,15 +570,22 @@ def find_cue(
             asked is not None and states_plainly(sentence, asked.start())
         )
         return Cue(CORRECTION, CORRECTION, is_plain)
+    shape = shape_of(sentence)
+    is_shaped = shape is not None and states_plainly(sentence, 0, begins=False)
+    is_shaped = is_shaped and not (shape is Shape.ORDER and _is_announced(text, len(text)))
     kept = [
-        Cue(kind, kind, states_plainly(sentence, match.start()))
+        Cue(kind, kind, is_shaped or states_plainly(sentence, match.start()))
         for pattern, kind in KEPT_ANYWHERE
         if (match := pattern.search(text, sentence.pieces))
     ]
     if kept:
-        return next((cue for cue in kept if cue.is_plain), kept[0])
-    if tools and (match := TOOL_DECISION.search(text, sentence.pieces)):
-        return Cue("decision", "decision", states_plainly(sentence, match.start(), begins=False))
+        cue = next((cue for cue in kept if cue.is_plain), kept[0])
+        return replace(cue, kind="decision") if shape is Shape.ORDER and cue.kind == "fact" else cue
+    if FORGET_REQUEST.match(text):
+        return Cue("fact", "forget", states_plainly(sentence, 0, begins=False))
+    is_rule = (tools and not TOOL_DECISIONS.isdisjoint(sentence.pieces)) or _RULE.match(text)
+    if shape is Shape.ORDER or (shape is not None and is_rule):
+        return Cue("decision", "order", is_shaped)
     if attribute is not None:
         is_liking = attribute.key in _LIKINGS or attribute.key.startswith(FAVOURITE)
         is_plain = states_plainly(sentence, attribute.start)
@@ -527,16 +597,32 @@ def find_cue(
     return None
 
 
-def is_stated(sentence: Sentence) -> bool:
-    """True if a sentence without a cue states plainly how things are."""
+def is_stated(sentence: Sentence, tools: bool) -> bool:
+    """True if a sentence without a cue states plainly what lasts.
+
+    A thing that is not named, in a session with tools, is one of the work at hand.
+    """
+    shape = shape_of(sentence)
+    is_shaped = shape is Shape.STATEMENT or (shape is Shape.VAGUE and not tools)
+    return is_shaped and not is_guess(sentence) and states_plainly(sentence, 0, begins=False)
+
+
+def own_clauses(sentence: Sentence) -> list[tuple[Sentence, bool]]:
+    """The clauses of a sentence that states nothing as a whole, up to a condition or an example;
+    False where these may be of the clause before (`we buy it, if the bank agrees`).
+
+    None where one of them may bring another's words, or is not meant in earnest.
+    """
     text = sentence.outside_quotations
-    if _PASSING.search(text):
-        return False
-    starts = (start for start in _clause_starts(text) if STATES.match(text, start))
-    if any(states_plainly(sentence, start) for start in starts):
-        return True
-    match = STATES_ANYWHERE.search(text)
-    return match is not None and states_plainly(sentence, match.start(), begins=False)
+    if _BRINGS.search(text) or REPORTED.search(text, sentence.pieces) or _TEXT_WORK.search(text):
+        return []
+    parts = clauses(sentence.text)
+    if laughs(text) or _ANNOUNCING.search(text) or len(parts) < _FEW_CLAUSES:
+        return []
+    conditions = [number for number, (_, each) in enumerate(parts) if _NOT_PLAIN.search(each)]
+    first = min(conditions, default=len(parts))
+    is_sure = first == len(parts) or bool(parts[first][0])
+    return [(Sentence.of(each), is_sure) for _, each in parts[:first]]
 
 
 def find_agent_cue(sentence: Sentence) -> Cue | None:

@@ -19,7 +19,7 @@ from mdmem import secrets
 from mdmem.startup import late
 from mdmem.startup.records import dataclass
 from mdmem.text.languages import LANGUAGES, alternatives, rows_of, words_of
-from mdmem.words import en
+from mdmem.words import de, en
 
 _WEEKDAYS, _MONTHS = en.WEEKDAYS.split(), en.MONTHS.split()
 _DAYS_AWAY = {"yesterday": -1, "last night": -1, "tomorrow": 1}
@@ -77,6 +77,7 @@ _SPAN = late.pattern(
 )
 _CLAUSE_END = late.pattern(r"[.!?;\n]\s|[.!?;\n]$")
 _PAST, _FUTURE = late.pattern(rf"(?i){en.PAST}"), late.pattern(rf"(?i){en.FUTURE}")
+_ARRANGED = late.pattern(rf"(?i){en.ARRANGED}")
 _TO_COME, _REPEATED = late.pattern(rf"(?i){en.TO_COME}"), late.pattern(rf"(?i){en.REPEATED}")
 
 
@@ -147,7 +148,8 @@ def _of_weekday(match: Match[str], day: date) -> str | None:
     end = _CLAUSE_END.search(text, match.end())
     clause = text[start : end.start() if end else len(text)].replace("\u2019", "'")
     future = _FUTURE.search(clause) is not None
-    past = _PAST.search(clause) is not None and not _TO_COME.search(clause)
+    is_to_come = _TO_COME.search(clause) or _ARRANGED.search(clause)
+    past = _PAST.search(clause) is not None and not is_to_come
     weekday = _WEEKDAYS.index(match["weekday"].casefold())
     if past is future or weekday == day.weekday() or _REPEATED.search(clause):
         return None
@@ -283,6 +285,10 @@ _END = late.pattern(
 _ABBREVIATION = late.pattern(
     r"(?i)(?:^|[\s(])" r"(?:mr|mrs|ms|dr|prof|st|vs|etc|e\.g|i\.e|approx|no|jr|sr|inc|ltd|[a-z])\.$"
 )
+_ORDINAL = late.pattern(
+    rf"(?i)(?:(?P<led>\b(?:{'|'.join(de.BEFORE_ORDINALS.split())})\s+)|\b)\d{{1,2}}\.$"
+)
+_MONTH_NEXT = late.pattern(rf"(?i)(?:{'|'.join(de.MONTHS.split())})\b")
 _QUOTATION = late.pattern(
     r"\"[^\"]*(?:\"|\Z)|(?<!\w)'[^']*'(?!\w)|`[^`]*`|«[^»]*»|„[^\"]*\"|" r"「[^」]*」|『[^』]*』",
 )
@@ -377,6 +383,9 @@ def _sentences(text: str) -> Iterator[str]:
         for match in _END.finditer(rest):
             sentence = rest[start : match.end()].strip()
             if not sentence or _ABBREVIATION.search(sentence):
+                continue
+            ordinal = _ORDINAL.search(sentence)
+            if ordinal and (ordinal["led"] or _MONTH_NEXT.match(rest, match.end())):
                 continue
             yield " ".join(sentence.split())
             start = match.end()

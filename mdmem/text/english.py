@@ -258,6 +258,12 @@ ac: air conditioning|tv: television
 """Initials and their words, without the words between them (proof of concept)."""
 
 
+PAST_FORMS = frozenset(
+    form
+    for row in _VERBS.replace("|", "\n").strip().split("\n")
+    for form in row.split()[1:]
+    if not form.endswith("s")
+)
 BASE_FORMS: Mapping[str, str] = {
     form: base
     for table in (_VERBS, _NOUNS)

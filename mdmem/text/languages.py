@@ -36,7 +36,7 @@ _TAIL = late.pattern(
 )
 _WITHIN = late.pattern(
     rf"(?i)(?:\s*,\s*(?:{alternatives('ASIDES_WITHIN')})\s*,|\s(?:{alternatives('ASIDES_WITHIN')}))"
-    r"(?=\s)"
+    r"(?=[\s,])"
 )
 _TURNED = late.pattern(rf"(?i)^(?:{alternatives('TURNED')})")
 

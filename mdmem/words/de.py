@@ -71,6 +71,11 @@ NOT_PLAIN = (
     r"\b(?:sagt|sagte|sagen|schreibt|schrieb|meint|meinte|laut|steht|behauptet)\b",
     r"\b(?:wünsch|hoff)\w*\b",
 )
+BRINGS = (
+    r"\b(?:dies\w*|folgend\w*|hier|unten|mails?|e-?mails?|brief\w*|texte?s?|nachricht\w*|artikel\w*|"
+    r"sätze?|satz|gedicht\w*|schick\w*|geschickt|schr[ei]\w*|geschrieben|sag\w*|gesagt|erzähl\w*|"
+    r"frag\w*|gefragt|post\w*|antwort\w*|kopier\w*)\b",
+)
 TAINTS = (
     r"\b(?:das|dies\w*|folgend\w*|hier|unten|mails?|e-?mails?|brief\w*|texte?s?)\b",
     r"\b(?:nachricht\w*|artikel\w*|sätze?|satz|gedicht\w*|er|sie|ihm|ihr\w*|sein\w*|"
@@ -142,6 +147,16 @@ SALUTATIONS = r"liebe[rs]?|sehr[ ]geehrte\w*"
 SOURCES = "aus|von"
 CHARACTERS = ()
 
+# Behind an ordinal number (`am 30. September`), or before one.
+MONTHS = """
+januar jänner februar märz april mai juni juli august september oktober november dezember
+"""
+BEFORE_ORDINALS = "am vom zum bis ab seit der dem den des"
+
+FORGET_REQUESTS = (
+    r"^(?:bitte )?vergiss(?! (?:bitte )?nicht)(?:,? bitte)?,?(?: dass| das mit)? (?=\S)",
+)
+
 # How a night words a line
 
 LEADS = (
@@ -164,8 +179,10 @@ REASON = r"(?:weil|(?<=, )(?:da|denn))"
 COPULA = r"(?:ist|sind|war|heißt|wird|liegt bei|:)"
 COPULA_BACK = r"(?:ist|sind|wird) (?:jetzt |nun )?(?:der|die|das|unser\w*|mein\w*)"
 BY_NOW = r"(?:jetzt|nun|inzwischen|mittlerweile|derzeit|aktuell|wieder)"
+BY_NOW_WORDS = "jetzt nun inzwischen mittlerweile künftig wieder mehr"
 ARTICLES = r"(?:der|die|das|den|dem|unser\w*|mein\w*|ein\w*)"
 CONTRASTS = r"(?:und )?(?:nicht|nicht mehr|statt)\b"
+GOING_BACK = r"(?:zurück|wieder) zu[mr]?"
 VALUE_ENDS = r",? (?:weil|(?<=, )(?:da|denn)|aber|bis|und (?:ich|wir))\b"
 UNTIL_WORDS = r"(?:bis(?: zum)?)"
 THING_ATTRIBUTES = (
@@ -212,16 +229,59 @@ ATTRIBUTES = (
     ("heiße heisse", rf"\b(?:ich heiße|heiße ich)(?: jetzt)? (?P<value>{_NAME})", "name"),
 )
 
+# The shape of a sentence (see `sessions.shapes`)
+
+NOMINATIVE = "ich wir"
+SUBJECTS = """
+mein meine unser unsere der die das ein eine jeder jede jedes alle
+"""
+ADVERBS = "immer nie niemals nur auch noch jetzt nun meist meistens oft selten gern gerne lieber"
+BEING, HAVING, COMING = "bin sind", "habe hab haben hat", "werde werden"
+NEGATED, NEGATIONS = "", "nicht kein keine keinen"
+TROUBLES = "frage problem fehler idee"
+REPEATING = "jeden jede jedes immer nie täglich wöchentlich"
+OBJECTS = RELATIVES_OF_CLAUSES = ""
+ANAPHORA = "das es dies dieser diese dieses er sie da hier was wer wie wo wann warum welche du dein"
+AUXILIARIES = """
+ist sind war waren hat haben wird werden kann können muss müssen darf dürfen soll sollen
+"""
+FINITE = (r"(?<=\s)[a-zäöü][a-zäöüß]+(?:t|en)\b(?=\s\S)",)
+MENTAL = """
+denke glaube weiß weiss meine meinte möchte will wollen brauche brauchen hätte hätten würde würden
+könnte könnten hoffe finde sehe suche dachte verstehe fürchte war waren hatte hatten kann
+"""
+MOODS = "sicher froh müde fertig traurig gespannt unsicher dabei gerade"
+LASTING = CHANGES = TASKS = MORE_TASKS = ""
+JUDGEMENTS = "kaputt falsch fehlt komisch gut schlecht schön toll super zu langsam"
+BIDDING = (r"(?:bitte\s+)?(?=\w)",)
+FORBIDDING = (
+    r"^(?:nie|niemals|kein(?:e[nrs]?)?(?! (?:problem|ahnung|sorge|idee)))\b",
+    r"^(?:immer|stets|nur)\b(?= \w+ \w)",
+)
+STANDING = (
+    r"\b(?:immer|nie|niemals|stets|ab (?:jetzt|sofort)|künftig|überall|grundsätzlich|"
+    r"kein(?:e[nrs]?)?)\b|\bjede[ns]? mal\b",
+)
+HEDGING = (
+    r"^ich (?:glaube|denke|meine),?(?: dass)? ",
+    r"\b(?:glaub ich|denk ich|oder so)\b",
+)
+FROM_NOW_ON = (r"\b(?:ab (?:jetzt|sofort|heute)|von nun an|künftig|in zukunft|jedes mal)\b",)
+AT_HAND = (
+    r"\b(?:diese[rsnm]?|das da|dort|hier|noch|(?<!ab )jetzt|erst|heute|gerade|andere[rsn]?|"
+    r"letzte[rsn]?|nächste[rsn]?|zweite[rsn]?|oben|unten)\b",
+)
+
 # Rules that are for English alone so far
 
-BEFORE_DATE = ""
+BEFORE_DATE = ARRANGED = ""
 STOP_WORDS = SECOND_PERSON = HAPPENINGS = WISHES = ""
 TIME_WORDS = NUMBERS = RELATIVES = PEOPLE = KIN = BELONGINGS = REQUIREMENTS = CORRECTING = ""
-MANY_VALUED = WEEKDAYS = MONTHS = PAST = FUTURE = TO_COME = REPEATED = ""
+MANY_VALUED = TOOL_DECISIONS = WEEKDAYS = PAST = FUTURE = TO_COME = REPEATED = ""
 GREETING = NARRATION = REFUSALS = REMARKS = NAMING = REASONS = CAPTION = CHOICES = ANSWERS = ()
-KEPT_ANYWHERE = LESSONS = STATUSES = AGENT_HINTS = NOT_SO = NOT_SO_BEFORE = ()
-FORGET_REQUESTS = INLINE_LABELS = TOPIC_LABELS = AGENTS = ASKS = STATES = STATES_ANYWHERE = ()
-KEEP_REQUESTS = TOOL_DECISIONS = CORRECTIONS = REPORTED = ("", ())
+RULES = KEPT_ANYWHERE = LESSONS = STATUSES = AGENT_HINTS = NOT_SO = NOT_SO_BEFORE = ()
+INLINE_LABELS = TOPIC_LABELS = AGENTS = ASKS = ()
+KEEP_REQUESTS = CORRECTIONS = REPORTED = ("", ())
 KEY_SYNONYMS: dict[str, tuple[str, ...]] = {}
 
 # Prompts that need the talk before them

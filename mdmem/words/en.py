@@ -116,18 +116,26 @@ TENS = "ten twenty thirty forty fifty sixty seventy eighty ninety hundred"
 # A clause with it tells what happened; what is to come, perhaps; what is surely to come; what
 # comes again and again.
 PAST = (
-    r"\b(?:was|were|had|did|went|got|won|met|saw|bought|made|took|gave|came|left|lost|found|"
+    r"\b(?:(?:i|we|he|she|they) got|was|were|had|did|went|won|met|saw|bought|made|took|gave|"
+    r"came|left|lost|found|"
     r"began|ran|wrote|read|ate|drank|spoke|told|said|held|sent|spent|broke|fell|flew|drove|sold|"
     r"built|taught|brought|caught|heard|paid|chose|threw|\w{2,}ed)\b"
 )
 FUTURE = (
     r"\b(?:will|going to|gonna|is|are|am|have to|has to|need to|needs to|must|should|can|could|"
     r"may|might|let's|let us|plan|plans|planning|want|hope|due|deadline|by|until|before|remind|"
-    r"please|tomorrow|next|upcoming)\b|'(?:ll|re|m|s)\b"
+    r"please|tomorrow|next|upcoming|have|has)\b|'(?:ll|re|m|s|ve)\b"
+)
+# With one of these, what was done was an arrangement: the day is that of what is to come.
+ARRANGED = (
+    r"\b(?:have|has|booked|scheduled|arranged|agreed|planned|reserved|invited|signed up|registered|"
+    r"set up|organi[sz]ed|to (?!the\b|my\b|our\b|an?\b)(?-i:[a-z]+))\b|'ve\b"
 )
 TO_COME = r"\b(?:will|must|shall|should|going to|have to|has to|needs? to|due|deadline)\b|'ll\b"
 REPEATED = r"\b(?:every|each|always|usually|never|often|sometimes|if|whenever|when)\b"
 
+# Before an ordinal number that ends with a full stop: none in English.
+BEFORE_ORDINALS = ""
 # A preposition that a date keeps.
 BEFORE_DATE = r"(?:on|by|until|till|through|since|before|after|from|for|in|as)"
 
@@ -265,15 +273,10 @@ KEPT_ANYWHERE = (
 )
 # As KEPT_ANYWHERE, but each begins a clause. English has none.
 KEPT_CLAUSES = ()
+# Beginnings of a rule that is said as a statement.
+RULES = (r"(?:every|each|no|going forward,?|from now on,?) \w",)
 # They make a decision of a statement in a session with tools.
-TOOL_DECISIONS = (
-    "must never only instead same longer always no use",
-    (
-        r"\bwe use\b",
-        r"\b(?:must|never|only|instead|same as|no longer|always)\b",
-        r"\bno [\w-]+(?: [\w-]+)?!",
-    ),
-)
+TOOL_DECISIONS = "must never always only instead"
 CORRECTIONS = (
     "actually longer not isn don doesn aren meant mean changed correction scratch mistake make",
     (
@@ -560,7 +563,145 @@ NOT_SO_BEFORE = (
 # The whole of a request to take something out of memory.
 FORGET_REQUESTS = (
     r"^(?:(?:please|ok|okay|hey|now|can you|could you|you can)[, ]+)*forget(?: the fact)?"
-    r"(?: that| about)?[: ]+(?P<subject>\S.*)$",
+    r"(?: that| about| what (?:i|we) (?:said|told you) about)?[: ]+(?=\S)",
+)
+
+# The shape of a sentence (see `sessions.shapes`)
+
+# Who a statement of the speaker's begins with.
+NOMINATIVE = """
+i i'm i've i'll we we're we've we'll
+"""
+# What else a subject begins with.
+SUBJECTS = """
+the a an my our each every all both most some no many several two three four five six seven eight
+nine ten
+"""
+# Of what is at hand, behind a verb; and before the verb of another clause.
+OBJECTS, RELATIVES_OF_CLAUSES = "him her it them this that these those", "who which that"
+# Between a subject and its verb.
+ADVERBS = """
+just also really still always never usually often mostly rarely only now already recently finally
+all both do currently generally normally very so
+"""
+# Verbs behind a pronoun that need what follows: being, having, what is to come, and without.
+BEING, HAVING, COMING = "am are", "have has haven't", "will won't wont shall"
+NEGATED, NEGATIONS = "don't dont can't cant cannot do can", "not no been"
+# What one only has for the moment.
+TROUBLES = """
+bug question problem error issue idea file function look feeling doubt headache minute moment
+favour favor
+"""
+REPEATING = "every each always never only daily weekly monthly yearly now longer"
+# They point to what was said before, or to the one who is addressed.
+ANAPHORA = """
+it it's its that that's this these those they they're he he's she she's there there's here what
+you you're your u ur who which how why when where them him
+"""
+AUXILIARIES = """
+am is are was were has have had do does did can cannot can't cant could will won't wont would shall
+should must may might isn't isnt aren't arent wasn't weren't hasn't haven't don't dont doesn't
+doesnt didn't
+"""
+_VERBS = ["get", "gets", "getting", "go", "going", "got", "like", "let", "make", "makes"]
+_CLOSED = "|".join(
+    word
+    for word in f"""{STOP_WORDS} an without until till every each half twice once between during
+    near behind under against across per not never always also two three four five six seven eight
+    nine ten""".split()
+    if word not in _VERBS
+)
+# A verb behind its subject, by its ending or its neighbours.
+FINITE = (
+    r"\b[a-z]{3,}ed\b",
+    rf"(?<=\s)(?!(?:{_CLOSED})\b)[a-z]{{2,}}[^\Wsui]s\b(?=\s\S)",
+    rf"(?<=[a-z]s )(?!(?:{_CLOSED})\b)[a-z]+[^\Ws]\b(?=\s(?:(?:{_CLOSED})\b|[A-Z0-9\"]))",
+)
+# Behind a pronoun: of thinking, wishing and noticing, which states nothing that lasts.
+MENTAL = """
+think guess wonder suppose believe hope wish feel see know mean meant understand agree appreciate
+remember forgot forget want need wanna get got could would might may should can did didn't had
+heard noticed tried try thought bet doubt assume imagine expect say said found find saw mind
+care wait recall worry was were used
+"""
+# Behind `I am`, or first of all: how one feels, or what one is doing.
+MOODS = """
+sure afraid sorry happy glad proud grateful thankful curious stuck confused excited tired done back
+here ready fine ok okay good great hungry bored busy lost late exhausted impressed worried annoyed
+surprised pleased able about thanks wow congrats
+"""
+# Of what is being done, this lasts.
+LASTING = """
+living working studying teaching learning training renting moving expecting leaving retiring using
+switching migrating closing
+"""
+# Of what is past, this still holds.
+CHANGES = """
+moved shifted joined left quit stopped started switched changed renamed migrated adopted hired
+married promoted retired dropped replaced became decided agreed settled born
+"""
+# Judgements of something at hand.
+JUDGEMENTS = """
+broken wrong missing failing fails failed crashes slow weird stuck empty odd strange fine ok okay
+good great nice bad terrible too late early gone asleep awake looks look seems seem sounds sound
+works work killing annoying ugly perfect wonderful lovely
+"""
+# What a request to do something begins with.
+TASKS = """
+fix rename run rerun install update upgrade bump remove delete move create build deploy find search
+look book order buy plan show open start stop restart check use configure change switch implement
+refactor merge push commit revert clean schedule remind suggest recommend get go keep set wire
+migrate enable disable add calculate compute call cancel renew
+"""
+MORE_TASKS = """
+write draft compose make prepare format name generate fill document release sign word phrase
+translate proofread rewrite summarise summarize explain review edit test sort count convert improve
+compare read repeat extract tag rate finish expand put insert paste append give tell list highlight
+pick choose mark copy tidy leave try wait let take turn send save print pull fetch reply answer play
+split round replace please draw ask bring respond speak talk ship sleep
+"""
+# What an order for all times begins with.
+FORBIDDING = (
+    r"^(?:don'?t|do not|never|avoid|no(?= )|(?:stop|quit) [a-z]+ing)\b(?: ever\b)?"
+    r"(?!\W+(?:worr(?:y|ies)|bother|mind|know|care|problems?|ideas?|need|rush|luck|thanks?|"
+    r"prob|wonder|wait|way|doubts?|hurry|been|one|more(?! than)|you|forget|think|bad|big|a|"
+    r"give up|quit|let|be (?:afraid|scared|shy))\b)(?=\W+\w)",
+    r"^(?:stop|quit) [a-z]+ing\b|^i (?:don'?t|do not|never) want (?:you to |to see )?(?=\w)",
+    r"^(?:only|always(?! (?:up|by|\w+[^s]s|\w*[aeiouy]\w*ing)\b))\b(?= \w+ \w)(?! (?:nice|good|"
+    r"great|fun|glad|happy|the|one|a|got|have|had|if|when|because|joking|kidding|just)\b)",
+)
+# One of these makes such an order of a request.
+STANDING = (
+    r"(?<=\S )(?<!\bi )(?<!\bwe )(?<!for )(?:always|never)\b|\b(?:every|each(?= [a-z])|everywhere|"
+    r"everything|anything|whatever|wherever|any ?more|all (?:my|our)|by default|as a rule|"
+    r"at all times)\b",
+    r"\b(?:before|after|when|while|without)\s+(?:\w+ing|you)\b",
+    r"(?<!\bi)(?<!\bwe)(?:,| and)? (?:not|never|instead of|rather than)\s+"
+    r"(?!(?:this|that|these|those|it|the)\b)\w",
+    r"^keep (?!(?:the|my|our|an?|on|going|up|it|me|you)\b)\w+",
+)
+# They make one of any request.
+FROM_NOW_ON = (
+    r"\b(?:from (?:now|today) on|in (?:the )?future|going forward|whenever [^,]+,|whenever|"
+    r"(?:every|each) time)\b",
+    r"^when you (?!have\b|can\b|get\b|are\b)\w[^,]*,",
+)
+# With one of these a statement is a guess.
+HEDGING = (
+    r"^(?:i|we) (?:think|guess|believe|reckon|suppose)(?: that)? ",
+    r"\b(?:i think|i guess|i reckon|or so|or thereabouts|near enough|not sure|pretty sure)\b",
+)
+# Before such an order.
+BIDDING = (
+    r"(?:(?:please|pls|plz|and|also)[ ,]+)*(?:i want you to|i(?:'d| would) like you to|"
+    r"i need you to|you (?:must|should|have to|need to|are to)|make sure (?:that )?(?:you |to )?|"
+    r"be sure to|remember to)?\s*(?=\w)",
+)
+# A request with one of these is about what is at hand.
+AT_HAND = (
+    r"\b(?:this|(?<!s )that|these|those|it|them|here|there|ones?|yet|again|(?<!from )now|first|"
+    r"next|then|today|tonight|last|previous|others?|another|second|third|above|below|step|until|just)\b|"
+    r"^(?:find|list|show|search|count|highlight|look|let me)\b",
 )
 
 # Plain statements (see `extract.plain`)
@@ -689,7 +830,8 @@ _LEAD_ASIDES = (
 )
 # They state nothing where a mark follows: `No, …`.
 INTERJECTIONS = (
-    r"(?:ok(?:ay)?|so|and|but|well|yes|yeah|yep|no|nope|nah|hi|hey|hello|thanks|thank you)\b",
+    r"(?:ok(?:ay)?|so|and|but|well|yes|yeah|yep|no|nope|nah|hi|hey|hello|thanks|thank you|"
+    r"(?:good )?(?:morning|afternoon|evening))\b",
     r"(?:oh|hm+|right|sorry|wait|great|cool|nice|perfect|also|update|news|important|note)\b",
     r"(?:correction|reminder|remember|heads[ -]up|(?:a )?quick (?:update|note|one)|good news)\b",
     r"(?:one (?:more |other )?thing(?: (?:for|about) [\w ]{1,30})?|that said|now)\b",
@@ -715,16 +857,12 @@ OPENERS = (
 OWN = (
     r"(?:i|i'm|i've|i'd|i'll|we|we're|we've|we'll|my|our|mine|me|us|let's|let us)\b",
     r"(?:(?:please )?remember|note that|keep in mind|bear in mind|don't|do not|never)\b",
-    r"(?:always|from now on|call me|going with)\b",
+    r"(?:always|from now on|call me|going with|got)\b",
 )
 # Beginnings of a request to an agent.
 REQUESTS = (
     r"(?:(?:can|could|would|will) you|what|where|when|how|which|why|is there|are there)\b",
-    r"(?:do you|fix|rename|run|re-?run|install|update|upgrade|bump|remove|delete|move)\b",
-    r"(?:create|build|deploy|find|search|look|book|order|buy|plan|show|open|start|stop)\b",
-    r"(?:restart|check|use|configure|change|switch|implement|refactor|merge|push|commit)\b",
-    r"(?:revert|clean|schedule|remind|suggest|recommend|get|go|keep|set|wire|migrate)\b",
-    r"(?:enable|disable|add|calculate|compute|call|cancel|renew)\b",
+    rf"(?:do you|{'|'.join(TASKS.split())}|re-run)\b",
     r"any (?!thoughts|opinions?|feedback|comments|idea\b)[\w-]+(?: [\w-]+)*\?",
     r"(?:write|generate|explain)\b[^.!?:]{0,40}\b(?:scripts?|functions?|tests?|class(?:es)?|"
     r"modules?|query|queries|endpoints?|migrations?|parsers?|pipelines?|components?|configs?)\b",
@@ -796,7 +934,17 @@ NOT_PLAIN = (
     r"\((?:not really|kidding)\)|\b(?:jk|just kidding)\W*$|"
     r"\bin (?:the|this|that|my) (?:game|movie|novel|story)\W*$",
 )
-# They make another's text of what follows their sentence.
+# They make another's text of what follows their sentence, in its line too.
+BRINGS = (
+    rf"\b{_TEXT}\b",
+    r"\b(?:the following|following|below|above|here(?:'s| is| are| comes?)?|found|received)\b",
+    r"\b(?:forward(?:ed|s)|pasted?|copied|quot(?:ing|ed?|es)|attached|sent|sends|wr(?:ote|ites)|told|"
+    r"tells|says?|said|ask(?:s|ed)|post(?:s|ed)|shar(?:es|ed)|texted|mailed|emailed|messaged|"
+    r"announc(?:es|ed)|publish(?:es|ed)|repl(?:ies|ied)|answer(?:s|ed))\b",
+    r"(?<!\bto )(?<!\bin )(?<!\bof )(?<!\bon )(?<!\bat )(?<!\bfor )(?<!\bwith )"
+    rf"\b(?:this|these|those)\b(?! (?:{_AT_HAND})\b)",
+)
+# They do so for what follows it in another line.
 TAINTS = (
     rf"\b{_TEXT}\b",
     r"\b(?:the following|following|below|above|here(?:'s| is| are| comes?)?|found|received)\b",
@@ -842,49 +990,11 @@ ASKS = (
     r"(?:is|are|was|were|does|did|can|could|should|has|have) "
     r"(?:it|he|she|they|this|that|these|those|his|her|their|the)\b",
 )
-# Beginnings of a clause that states how things are; they do not keep a sentence by themselves.
-STATES = (
-    rf"{_PERSON}(?:'m|'re| am| are) (?>(?:really |so |very |still |just |always )*)(?!not sure|"
-    r"sure|afraid|sorry|happy|glad|proud|grateful|thankful|curious|stuck|on the lookout|in this|"
-    rf"confused|excited|tired|done|back|here|ready|wondering|trying|a (?:big )?fan\b|"
-    r"(?!working|living|studying|teaching|learning|training|staying|renting|getting married|"
-    r"switching|migrating|moving)\w+ing\b)\w",
-    rf"{_PERSON}{_ADVERB}(?: only| mostly| often| normally| rarely)? (?:have to|own|run|drive|"
-    rf"take|teach|study|speak|play|keep|like|love|enjoy|eat|drink|wear|sleep|"
-    r"train|commute|manage|lead|maintain|share|rent|pay|use|meet|deploy|host|ship|release|"
-    r"support|follow|store|pin|target|serve|publish|start|end|come from|"
-    r"grew up|was born|(?:don't|do not|can't|cannot) (?:eat|drink|smoke|use|drive|work|speak|"
-    r"support|deploy|like|do|fly|take))\b",
-    rf"{_PERSON}(?: have|'ve got) (?!(?:an?|some|the|one|this|that|no) (?:\w+ )?(?:bug|question|"
-    r"problem|error|issue|idea|file|function|look|feeling|doubt|meeting|call|headache|minute|"
-    r"moment)\b)",
-    rf"{_PERSON}(?:'ve| have) been\b",
-    r"(?:my|our) (?:[\w'-]+ ){1,4}?(?:is|are|has|have|runs?|starts?|ends?|expires?|turns?|"
-    r"lives?|works?|gets?|listens?|uses?|needs?|leaves?|opens?|closes?|arrives?|meets?|runs "
-    r"out|(?:was|were) born)\b",
-    rf"(?:{_PERSON}|my (?:{_KIN}) and i){_HAVE}{_ADVERB} (?:adopted|signed|enrolled|joined|moved|"
-    r"hired|migrated|renamed)\b",
-    r"we(?:'ll| will| won't) (?!see\b|check\b|try\b|look\b|think\b|be back\b|have a look\b)\w",
-    r"we(?:'re| are) going to\b",
-    rf"{_PERSON} got (?:married|engaged|promoted)\b|{_PERSON}(?: have|'ve)? (?:dropped|retired)\b",
-    rf"{_PERSON}{_HAVE} (?:changed|left|quit|switched)\b",
-    rf"{_PERSON} (?:usually|rarely|seldom|often|mostly)\b",
-    r"(?:don't|do not) (?!worry\b|know\b|think\b|mind\b)\w",
-    r"always\b|never\b|no (?!idea\b|problem\b|worries\b)\w+",
-)
-# The same, wherever it stands in a clause.
-STATES_ANYWHERE = (
-    r"\b(?:is|are) due\b|\bdeadline\b|\b(?:code |feature )?freeze is\b",
-    r"\b(?:is|are|starts?|ends?|runs out|expires?|moves?) (?:on |until |by )?(?:the "
-    r")?(?:\d{1,2}(?:st|nd|rd|th)?\b|(?:mon|tues|wednes|thurs|fri|satur|sun)days?\b|\d{4}-\d\d)",
-    r"\b(?:production|staging|ci|database|server|branch|port|host|api|service|environment|"
-    r"cluster|backup|backups|wiki)\b[^.!?]*\b"
-    r"(?:is|are|runs?|listens?|lives?|uses?|stays?)\b",
-    r"\btakes over\b",
-    r"\b(?:runs?|listens?|is|are) (?:now )?on port \d",
-)
 # With them a statement is one of the moment.
-PASSING = (r"\b(?:today|tonight|right now|rn|this (?:morning|afternoon|evening))\b",)
+PASSING = (
+    r"\b(?:today|tonight|right now|rn|for now|just now|yet|again|at the moment|"
+    r"this (?:morning|afternoon|evening|time))\b",
+)
 # They begin another clause.
 CONJUNCTIONS = r"and|but|so(?! you know\b)|because|since"
 # Of the first person.
@@ -920,7 +1030,7 @@ LEADS = (
     r"bear in mind|don't forget|do not forget|make a note|take note)"
     r"(?: (?:that|to)\b|(?= (?:my|our|the|i|we)\b))",
     r"i (?:just )?(?:want(?:ed)? to|should) (?:mention|say|add|note)(?: that)?\b",
-    r"(?:and|but|so)(?= (?:i|i'm|my|we|our|the)\b)",
+    r"(?:and|but)\b|so(?= (?:i|i'm|my|we|our|the)\b)",
 )
 # What goes at its end.
 TAILS = (
@@ -928,10 +1038,11 @@ TAILS = (
     r"(?:thanks|thank you)",
     r"(?:please|pls|for what it's worth|from now on|in future|as it is|going forward|instead)",
     r"(?:ok(?:ay)?|if that helps|as (?:i|we) (?:said|mentioned)|now|then|too|anyway)",
-    r"(?:keep (?:that|this|it) in mind|sorry|yay|haha|lol|cheers|rn)",
+    r"(?:(?:please )?(?:keep (?:that|this|it) in mind|(?:remember|note) (?:that|this|it)))",
+    r"(?:sorry|yay|haha|lol|cheers|rn)",
 )
 # What goes within it, between spaces or commas.
-ASIDES_WITHIN = (rf"(?:{_ASIDE})",)
+ASIDES_WITHIN = (rf"(?:{_ASIDE}|please|pls)",)
 # German alone turns verb and subject round behind an opener.
 TURNED = ()
 # Before what was decided.
@@ -953,15 +1064,15 @@ CHOOSING = (
 )
 CHOSEN = (
     rf"(?:{CHOOSING[0]})? ?(?P<value>[^,;:]{{1,40}}?) (?:for|as) (?:the |our |my |all )?"
-    r"(?P<topic>(?!now\b|good\b|it\b|this\b|that\b|everything\b|all\b|today\b|a\b|an\b)"
+    r"(?P<topic>(?!now\b|good\b|it\b|this\b|that\b|everything\b|all\b|today\b|a\b|an\b|me\b|us\b|you\b)"
     r"[\w' -]{2,40})",
 )
 # Before the value that was meant, in a correction.
 MEANT = r"(?:i|we) mean(?:t)?(?: to say)?"
 # Before a reason.
 REASON = (
-    r"(?:because|given that|so that|since(?! (?:\d|last|then|january|february|march|april|may|june|"
-    r"july|august|september|october|november|december)\b))"
+    r"(?:because(?! of\b)|given that|so that|since(?! (?:\d|last|then|january|february|march|april|"
+    r"may|june|july|august|september|october|november|december)\b))"
 )
 # Between a subject and its value; between a value and its subject.
 COPULA = (
@@ -973,9 +1084,12 @@ COPULA = (
 COPULA_BACK = r"(?:is|are|became|becomes|will be) (?:now )?(?:the|our|my)"
 # Beside a copula or at a value's end: it is so by now.
 BY_NOW = r"(?:now|currently|actually|still|again|these days|at the moment|in fact|instead)"
+BY_NOW_WORDS = "now currently again instead longer anymore"
 ARTICLES = r"(?:the|our|my|a|an)"
 # Behind a value: what it is not, or was.
 CONTRASTS = r"(?:and )?(?:not|no longer|instead of|rather than)\b"
+# Before a value that is to be again.
+GOING_BACK = r"back to"
 # The value of a sentence ends before these.
 VALUE_ENDS = (
     r",? (?:because|since|so|but|which|where|who|until|while|and (?:i|we|my|our|the|it|she|he))\b|"
@@ -1011,7 +1125,8 @@ THING_ATTRIBUTES = (
         "{thing} deadline",
     ),
     (
-        r"(?P<thing>[\w'’ -]{2,40}?) (?:is|are)(?: now)? due(?: on| by)? (?P<value>.*\d.*)",
+        r"(?P<thing>[\w'’ -]{2,40}?) (?:is|are)(?: now)? due(?: on| by)? "
+        r"(?P<value>(?:the )?(?:\w+ )?\d.*)",
         "{thing} deadline",
     ),
 )

@@ -46,7 +46,7 @@ NOT_PLAIN = (
     r"\b(?:dice|dijo|decía|escribe|escribió|según|afirma)\b",
     r"\b(?:deseo|espero) que\b",
 )
-TAINTS = (
+BRINGS = TAINTS = (
     r"\b(?:est[oae]s?|es[oe]s?|aquí|siguiente\w*|abajo|correos?|cartas?|mensajes?|textos?)\b",
     r"\b(?:artículos?|frases?|él|ella|ellos|su|le)\b",
 )
@@ -86,6 +86,8 @@ SALUTATIONS = r"estimad[oa]|querid[oa]"
 SOURCES = ""
 CHARACTERS = ()
 
+FORGET_REQUESTS = (r"^olvida(?: que| lo de(?: que)?)? (?=\S)",)
+
 # How a night words a line
 
 LEADS = (
@@ -107,8 +109,10 @@ REASON = r"(?:porque|ya que|puesto que)"
 COPULA = r"(?:es|son|era|será|está|se llama|:)"
 COPULA_BACK = r"(?:es|son|será) (?:ahora )?(?:el|la|los|las|nuestr[oa]s?|mi|mis)"
 BY_NOW = r"(?:ahora|ya|actualmente)"
+BY_NOW_WORDS = "ahora ya"
 ARTICLES = r"(?:el|la|los|las|un|una|nuestr[oa]s?|mi|mis)"
 CONTRASTS = r"(?:y )?(?:no|ya no|en vez de|en lugar de)\b"
+GOING_BACK = r"(?:volver|volvemos|volvamos|vuelvo) a(?:l)?"
 VALUE_ENDS = r",? (?:porque|pero|hasta|y (?:yo|nosotros|mi))\b"
 UNTIL_WORDS = r"(?:hasta(?: el)?)"
 THING_ATTRIBUTES = (
@@ -140,16 +144,45 @@ ATTRIBUTES = (
     ("llamo", rf"\bme llamo (?P<value>{_NAME})", "name"),
 )
 
+# The shape of a sentence (see `sessions.shapes`)
+
+NOMINATIVE = "yo nosotros nosotras"
+SUBJECTS = "mi mis nuestro nuestra nuestros nuestras el la los las un una cada todos todas"
+ADVERBS = "no nunca siempre ya solo sólo me nos"
+BEING, HAVING, COMING = "soy somos estoy estamos", "he hemos tengo tenemos", ""
+NEGATED, NEGATIONS = "", "no"
+TROUBLES = "pregunta problema error idea"
+REPEATING = "cada siempre nunca"
+OBJECTS = RELATIVES_OF_CLAUSES = ""
+ANAPHORA = "esto eso este esta ese esa él ella ellos qué quién dónde cuándo cómo tú tu usted"
+AUXILIARIES = "es son está están tiene tienen hay debe deben puede vive trabaja"
+FINITE = (r"(?<=\s)(?:empieza|termina|llega|funciona)\b",)
+MENTAL = """
+creo pienso quiero queremos necesito busco espero veo sé querría podría debería entiendo estaba era
+"""
+MOODS = "contento contenta seguro segura cansado cansada listo lista perdido perdida"
+LASTING = CHANGES = TASKS = MORE_TASKS = ""
+JUDGEMENTS = "roto mal bien bueno malo raro lento perfecto demasiado"
+BIDDING = (r"(?:por favor,?\s+)?(?=\w)",)
+FORBIDDING = (r"^(?:no \w+(?:es|as|en|an)|nunca|jamás|nada de)\b(?=\s\w)",)
+STANDING = (r"\b(?:siempre|nunca|jamás|cada|en adelante|a partir de ahora|únicamente)\b",)
+HEDGING = (r"^(?:yo )?(?:creo|pienso) que ",)
+FROM_NOW_ON = (r"\b(?:(?:de ahora )?en adelante|a partir de ahora|cada vez)\b",)
+AT_HAND = (
+    r"\b(?:est[aeo]s?|es[aeo]s?|aquí|ahí|todavía|aún|(?<!de )ahora|primero|hoy|otr[oa]s?|"
+    r"últim[oa]s?)\b",
+)
+
 # Rules that are for English alone so far
 
-BEFORE_DATE = ""
+BEFORE_DATE = ARRANGED = BEFORE_ORDINALS = ""
 STOP_WORDS = SECOND_PERSON = HAPPENINGS = WISHES = ""
 TIME_WORDS = NUMBERS = RELATIVES = PEOPLE = KIN = BELONGINGS = REQUIREMENTS = CORRECTING = ""
-MANY_VALUED = WEEKDAYS = MONTHS = PAST = FUTURE = TO_COME = REPEATED = ""
+MANY_VALUED = TOOL_DECISIONS = WEEKDAYS = MONTHS = PAST = FUTURE = TO_COME = REPEATED = ""
 GREETING = NARRATION = REFUSALS = REMARKS = NAMING = REASONS = CAPTION = CHOICES = ANSWERS = ()
-KEPT_ANYWHERE = LESSONS = STATUSES = AGENT_HINTS = NOT_SO = NOT_SO_BEFORE = ()
-FORGET_REQUESTS = INLINE_LABELS = TOPIC_LABELS = AGENTS = ASKS = STATES = STATES_ANYWHERE = ()
-KEEP_REQUESTS = TOOL_DECISIONS = CORRECTIONS = REPORTED = ("", ())
+RULES = KEPT_ANYWHERE = LESSONS = STATUSES = AGENT_HINTS = NOT_SO = NOT_SO_BEFORE = ()
+INLINE_LABELS = TOPIC_LABELS = AGENTS = ASKS = ()
+KEEP_REQUESTS = CORRECTIONS = REPORTED = ("", ())
 KEY_SYNONYMS: dict[str, tuple[str, ...]] = {}
 
 # Prompts that need the talk before them

@@ -58,7 +58,7 @@ NOT_PLAIN = (
     r"\b(?:dit|disait|écrit|écrivait|selon|d'après|affirme)\b(?! (?:oui|non))",
     r"\b(?:souhait|espèr)\w*\b",
 )
-TAINTS = (
+BRINGS = TAINTS = (
     r"\b(?:ça|ceci|cela|ces?|cet|cette|voici|voilà|suivant\w*|ci-\w+|mails?|e-?mails?)\b",
     r"\b(?:lettres?|messages?|textes?|articles?|phrases?|ils?|elles?|lui|leur|son)\b",
 )
@@ -114,6 +114,8 @@ SALUTATIONS = "cher|chère"
 SOURCES = "extrait|de"
 CHARACTERS = ()
 
+FORGET_REQUESTS = (r"^oublie(?:z)?(?: le fait)?(?: que| qu')? (?=\S)",)
+
 # How a night words a line
 
 LEADS = (
@@ -134,8 +136,10 @@ REASON = r"(?:parce que|parce qu'|(?<=, )car|puisque)"
 COPULA = r"(?:est|sont|était|sera|s'appelle|:)"
 COPULA_BACK = r"(?:est|sont|devient) (?:maintenant )?(?:le|la|les|notre|nos|mon|ma|mes)"
 BY_NOW = r"(?:maintenant|désormais|actuellement|à présent)"
+BY_NOW_WORDS = "désormais maintenant dorénavant plus"
 ARTICLES = r"(?:le|la|les|l'|un|une|notre|nos|mon|ma|mes)"
 CONTRASTS = r"(?:et )?(?:pas|plus|au lieu d)\b"
+GOING_BACK = r"(?:revenir|revenons|revient|retour) (?:à|aux?)"
 VALUE_ENDS = r",? (?:parce que|(?<=, )car|mais|jusqu|et (?:je|nous|on))\b"
 UNTIL_WORDS = r"(?:jusqu'au|jusqu'à|jusqu'en)"
 THING_ATTRIBUTES = (
@@ -167,16 +171,52 @@ ATTRIBUTES = (
     ("appelle", rf"\bje m'appelle (?P<value>{_NAME})", "name"),
 )
 
+# The shape of a sentence (see `sessions.shapes`)
+
+NOMINATIVE = "je j nous on"
+SUBJECTS = "mon ma mes notre nos le la les un une chaque tous toutes"
+ADVERBS = "ne n me m toujours jamais"
+BEING, HAVING, COMING = "suis sommes est", "ai avons a", ""
+NEGATED, NEGATIONS = "", "pas plus"
+TROUBLES = "question problème erreur idée"
+REPEATING = "chaque toujours jamais"
+OBJECTS = RELATIVES_OF_CLAUSES = ""
+ANAPHORA = "ça ceci cela ce c il elle ils elles que qui où quand comment tu ton ta vous votre"
+AUXILIARIES = "est sont ont sera seront doit doivent peut peuvent s'appelle habite travaille"
+FINITE = (r"(?<=\s)[a-zéè]{2,}ent\b(?=\s\S)",)
+MENTAL = """
+pense crois sais veux voudrais voulons cherche dois espère vois trouve aimerais pourrais étais
+comprends imagine
+"""
+MOODS = "content contente ravi désolé désolée sûr sûre perdu prêt prête bloqué fatigué en"
+LASTING = CHANGES = TASKS = MORE_TASKS = ""
+JUDGEMENTS = "cassé faux mauvais bon bien bizarre lent parfait trop"
+BIDDING = (r"(?:s'il te plaît,?\s+|stp,?\s+)?(?=\w)",)
+FORBIDDING = (
+    r"^(?:n(?:e |')\w+ (?:pas|jamais|plus)|jamais|aucune?|"
+    r"pas de(?! (?:problème|souci|quoi|panique)))\b",
+)
+STANDING = (r"\b(?:toujours|jamais|désormais|dorénavant|chaque|partout|uniquement)\b",)
+HEDGING = (
+    r"^je (?:crois|pense) que ",
+    r"\b(?:je crois|je pense)\b",
+)
+FROM_NOW_ON = (r"\b(?:désormais|dorénavant|à l'avenir|à partir de maintenant|chaque fois)\b",)
+AT_HAND = (
+    r"\b(?:ce|cet|cette|ces|ça|cela|ici|là|encore|maintenant|d'abord|aujourd'hui|autres?|"
+    r"dernière?|prochaine?)\b",
+)
+
 # Rules that are for English alone so far
 
-BEFORE_DATE = ""
+BEFORE_DATE = ARRANGED = BEFORE_ORDINALS = ""
 STOP_WORDS = SECOND_PERSON = HAPPENINGS = WISHES = ""
 TIME_WORDS = NUMBERS = RELATIVES = PEOPLE = KIN = BELONGINGS = REQUIREMENTS = CORRECTING = ""
-MANY_VALUED = WEEKDAYS = MONTHS = PAST = FUTURE = TO_COME = REPEATED = ""
+MANY_VALUED = TOOL_DECISIONS = WEEKDAYS = MONTHS = PAST = FUTURE = TO_COME = REPEATED = ""
 GREETING = NARRATION = REFUSALS = REMARKS = NAMING = REASONS = CAPTION = CHOICES = ANSWERS = ()
-KEPT_ANYWHERE = LESSONS = STATUSES = AGENT_HINTS = NOT_SO = NOT_SO_BEFORE = ()
-FORGET_REQUESTS = INLINE_LABELS = TOPIC_LABELS = AGENTS = ASKS = STATES = STATES_ANYWHERE = ()
-KEEP_REQUESTS = TOOL_DECISIONS = CORRECTIONS = REPORTED = ("", ())
+RULES = KEPT_ANYWHERE = LESSONS = STATUSES = AGENT_HINTS = NOT_SO = NOT_SO_BEFORE = ()
+INLINE_LABELS = TOPIC_LABELS = AGENTS = ASKS = ()
+KEEP_REQUESTS = CORRECTIONS = REPORTED = ("", ())
 KEY_SYNONYMS: dict[str, tuple[str, ...]] = {}
 
 # Prompts that need the talk before them

@@ -25,7 +25,7 @@ NOT_PLAIN = (
     r"(?<!别)(?:说|写道|表示|称)[：:，]?",
     r"吗[？?。]?$|呢[？?]$",
 )
-TAINTS = (
+BRINGS = TAINTS = (
     r"[这那他她它]",
     r"下面",
     r"以下",
@@ -84,8 +84,10 @@ REASON = r"(?:因为|由于)"
 COPULA = r"(?:是|叫|改成|改为|变成|：)"
 COPULA_BACK = r"是(?:现在的|我的|我们的)"
 BY_NOW = r"(?:现在|目前|如今)"
+BY_NOW_WORDS = ""
 ARTICLES = r"(?:我们?的|这个|那个)"
 CONTRASTS = r"(?:而?不是|不再)"
+GOING_BACK = r"(?:改回|换回)"
 VALUE_ENDS = r"[，,](?:因为|但|直到)"
 UNTIL_WORDS = r"(?:直到|到)"
 THING_ATTRIBUTES = (
@@ -103,16 +105,30 @@ NUMERALS = """
 零 一 二 三 四 五 六 七 八 九 十
 """
 
+# The shape of a sentence (see `sessions.shapes`): words are not told apart.
+
+NOMINATIVE = SUBJECTS = ADVERBS = BEING = HAVING = COMING = NEGATED = NEGATIONS = TROUBLES = ""
+OBJECTS = RELATIVES_OF_CLAUSES = REPEATING = ANAPHORA = MENTAL = MOODS = LASTING = CHANGES = (
+    JUDGEMENTS
+) = TASKS = MORE_TASKS = ""
+AUXILIARIES = "是"
+FINITE = BIDDING = ()
+FORBIDDING = (r"^(?:请)?(?:不要|千万别|别(?!忘)|永远|始终|每次|总是)",)
+STANDING = (r"永远|始终|每次|总是",)
+HEDGING = ()
+FROM_NOW_ON = (r"以后|今后|从现在起|每次",)
+AT_HAND = (r"[这那]|先|现在|还",)
+
 # Rules that are for English alone so far
 
-BEFORE_DATE = ""
+BEFORE_DATE = ARRANGED = BEFORE_ORDINALS = ""
 STOP_WORDS = FIRST_PERSON = SECOND_PERSON = HAPPENINGS = WISHES = ""
 TIME_WORDS = NUMBERS = RELATIVES = PEOPLE = KIN = BELONGINGS = REQUIREMENTS = CORRECTING = ""
-MANY_VALUED = WEEKDAYS = MONTHS = PAST = FUTURE = TO_COME = REPEATED = ""
+MANY_VALUED = TOOL_DECISIONS = WEEKDAYS = MONTHS = PAST = FUTURE = TO_COME = REPEATED = ""
 GREETING = NARRATION = REFUSALS = REMARKS = NAMING = REASONS = CAPTION = CHOICES = ANSWERS = ()
-KEPT_ANYWHERE = LESSONS = STATUSES = AGENT_HINTS = ATTRIBUTES = NOT_SO = NOT_SO_BEFORE = ()
-FORGET_REQUESTS = INLINE_LABELS = TOPIC_LABELS = AGENTS = ASKS = STATES = STATES_ANYWHERE = ()
-KEEP_REQUESTS = TOOL_DECISIONS = CORRECTIONS = REPORTED = ("", ())
+RULES = KEPT_ANYWHERE = LESSONS = STATUSES = AGENT_HINTS = ATTRIBUTES = NOT_SO = NOT_SO_BEFORE = ()
+FORGET_REQUESTS = INLINE_LABELS = TOPIC_LABELS = AGENTS = ASKS = ()
+KEEP_REQUESTS = CORRECTIONS = REPORTED = ("", ())
 KEY_SYNONYMS: dict[str, tuple[str, ...]] = {}
 
 # Prompts that need the talk before them

@@ -9,7 +9,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import date
 
 from mdmem.editors.corrections import are_parallel, correction_likeness
-from mdmem.editors.likeness import CandidateIndex, likeness
+from mdmem.editors.likeness import (
+    CandidateIndex,
+    ContentWord,
+    content_words,
+    likeness,
+    match_words,
+)
 from mdmem.editors.sameness import StatementIndex, have_same_marks
 from mdmem.folder import trust
 from mdmem.folder.trust import TextOrigin
@@ -22,13 +28,20 @@ from mdmem.nights.dream.candidates import (
     LogEntries,
     canonical_attribute,
 )
+from mdmem.nights.dream.changed_values import (
+    named_change,
+    parts_of,
+    with_changed_part,
+    with_named_value,
+    without_part,
+)
 from mdmem.nights.dream.wording import DECISION, PlainForm, core, plain_form
 from mdmem.sessions.plain import CORRECTS, FORGET_REQUEST, MANY_VALUED, is_about_a_text
 from mdmem.sessions.sentences import Sentence
 from mdmem.startup import late
 from mdmem.startup.records import dataclass, replace
 from mdmem.text.facts import fact_id, normalise
-from mdmem.text.languages import attribute_named, bare_statement
+from mdmem.text.languages import attribute_named, bare_statement, words_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,9 +218,8 @@ def _is_allowed(change: Suggestion) -> bool:
     if old is None:
         return row.adds
     is_guarded = old.source is Source.USER_STATED
-    may_end = (
-        row.ends_users_word and change.source is Source.USER_STATED and change.op is DreamOp.UPDATE
-    )
+    is_asked = change.op is DreamOp.UPDATE or subject_to_forget(candidate.text) is not None
+    may_end = row.ends_users_word and change.source is Source.USER_STATED and is_asked
     return old.is_changeable and row.replaces and (may_end or not is_guarded)
 
 
@@ -306,13 +318,18 @@ From 0.8 on, with the same names and numbers, they say the same.
 """
 _AHEAD = 0.2
 _MOST_NAMED = 3
+FORGOTTEN = "it was asked to be forgotten on the same day"
 SAID_ONCE, FORGETS_NOTHING, OF_A_TEXT = (
     "it was said only once",
     "it asks to forget something that is not in memory",
     "it asks for work on a text, whose words may be another's",
 )
 """Why an entry is left, as far as the rules can tell."""
+_CLOSE = 0.5
+"""The minimum likeness to a line that the user's own word of a change replaces unasked."""
 _WORD = late.pattern(r"\w+")
+_MEASURES = words_of("WEEKDAYS") | words_of("MONTHS") | words_of("NUMERALS")
+_CHANGE_WORDS = words_of("CHANGES") | words_of("BY_NOW_WORDS")
 
 
 def judge(
@@ -327,10 +344,34 @@ def judge(
     """
     judge_of_night = _Judge(memory, log, is_taken_out)
     current_ids = {id(fact) for fact in memory.facts}
+    suggestions = [*judge_of_night.duplicates(), *judge_of_night.all(candidates)]
     return _one_for_each(
-        [*judge_of_night.duplicates(), *judge_of_night.all(candidates)],
-        lambda old: id(old) in current_ids,
+        _without_forgotten(suggestions, current_ids), lambda old: id(old) in current_ids
     )
+
+
+def _without_forgotten(suggestions: Iterable[Suggestion], current: set[int]) -> list[Suggestion]:
+    """Leave what the same night is asked to forget, with the request."""
+    kept: list[Suggestion] = []
+    for change in suggestions:
+        old, candidate = change.old, change.candidate
+        if (
+            old is not None
+            and candidate is not None
+            and id(old) not in current
+            and subject_to_forget(candidate.text)
+        ):
+            kept = [
+                (
+                    leave(each.candidate, FORGOTTEN)
+                    if each.candidate is not None and each.fact == old.fact
+                    else each
+                )
+                for each in kept
+            ]
+            change = leave(candidate, FORGOTTEN)
+        kept.append(change)
+    return kept
 
 
 def _supersedes_safely(candidate: DreamCandidate, old: CuratedFact) -> bool:
@@ -345,6 +386,52 @@ def _supersedes_safely(candidate: DreamCandidate, old: CuratedFact) -> bool:
 
 def _key_in_place(old: CuratedFact, attribute: str | None) -> str | None:
     return old.key if old.key is not None and canonical_attribute(old.key) == attribute else None
+
+
+def _without_reason(subject: str) -> str:
+    return core(subject).partition(", ")[0]
+
+
+def _share_held(wanted: Sequence[ContentWord], text: str) -> float:
+    """The share of the words of a request that a line holds, by weight; 0 with one of several."""
+    held = match_words(wanted, content_words(text))
+    if not wanted or len(held) < min(2, len(wanted)):
+        return 0.0
+    weights = {number: word.weight for number, word in enumerate(wanted)}
+    shares = (share * weights[number] for number, (_, share) in held.items())
+    return sum(shares) / sum(weights.values())
+
+
+def _has_parts(fact: CuratedFact) -> bool:
+    """True for a line of several facts under one key, such as a machine or a person."""
+    return fact.key is not None and attribute_named(fact.key) is None
+
+
+def _lines_of(fact: CuratedFact) -> list[str]:
+    """A line, and what it would say with each of its parts alone."""
+    parts = parts_of(fact.value) if _has_parts(fact) else []
+    return [fact.text, *(f"{fact.key}: {part}" for part in parts if len(parts) > 1)]
+
+
+def _moves(value: str, candidate: DreamCandidate) -> bool:
+    """True if an entry says of the same subject that its day or number is another by now."""
+    before, after = content_words(value), content_words(bare_statement(candidate.text))
+    if not before or not after or before[0].text != after[0].text:
+        return False
+    old, new = (
+        {word.text for word in words if word.number or word.text.removesuffix("s") in _MEASURES}
+        for words in (before, after)
+    )
+    return bool(old and new) and old.isdisjoint(new) and _is_users_change(candidate)
+
+
+def _is_users_change(candidate: DreamCandidate) -> bool:
+    """True for the user's own plain words that something is otherwise by now."""
+    sentence = Sentence.of(candidate.text)
+    is_cued = CORRECTS.search(sentence.outside_quotations, sentence.pieces) is not None
+    return candidate.source is Source.USER_STATED and (
+        is_cued or not _CHANGE_WORDS.isdisjoint(sentence.folded)
+    )
 
 
 class _Judge:
@@ -501,20 +588,25 @@ class _Judge:
             if any(value == _folded_value(self._value(fact, attribute)) for fact in holders):
                 return leave(candidate, STANDS)
             return self._update_key(candidate, attribute, holders)
+        if (named := self._named(candidate)) is not None:
+            return named
         old = self._corrected(candidate)
         if old is not None:
             return self._update(candidate, old, "it corrects a current fact", is_sure=False)
+        if (part := self._part_changed(candidate)) is not None:
+            return part
         alike = self._alike(candidate)
-        if len(alike) == 1:
-            (old,) = alike
+        if len(alike) == 1 or (alike and _is_users_change(candidate)):
+            share, old = alike[0]
             if not candidate.is_own and have_same_marks(candidate.text, old.value):
                 return leave(candidate, STANDS_REWORDED)
             why = "it is similar to a current fact, but says something else"
-            return self._update(candidate, old, why, is_sure=False)
+            is_sure = share >= _CLOSE and len(alike) == 1 and _is_users_change(candidate)
+            return self._update(candidate, old, why, is_sure=is_sure)
         addition = self._add_new(candidate)
         if addition.op is DreamOp.ADD and self._corrects_unknown(candidate):
-            named = (alike or self._attributes_named(candidate))[:_MOST_NAMED]
-            facts = "; ".join(" ".join(fact.text.split()) for fact in named)
+            near = [fact for _, fact in alike] or self._attributes_named(candidate)
+            facts = "; ".join(" ".join(fact.text.split()) for fact in near[:_MOST_NAMED])
             why = f"it may correct: {facts}" if facts else "nothing similar is in memory"
             return replace(addition, is_sure=False, why=why)
         return addition
@@ -538,10 +630,39 @@ class _Judge:
         return form.text
 
     def _forget(self, candidate: DreamCandidate, subject: str) -> Suggestion:
-        old = self._related(subject)
-        if old is None:
+        """Take out the line, or the part of one, that a request to forget means."""
+        meant = sorted(self._meant(subject), key=lambda each: -each[0])
+        if not meant:
             return leave(candidate, FORGETS_NOTHING)
-        return replace(leave(candidate, "it asks to forget this"), op=DreamOp.DELETE, old=old)
+        share, old, number = meant[0]
+        others = [
+            fact for other, fact, _ in meant[1:] if other > share - _AHEAD and fact is not old
+        ]
+        lines = "; ".join(fact.text for fact in others[:_MOST_NAMED])
+        why = f"it asks to forget this, or: {lines}" if lines else "it asks to forget this"
+        is_users = candidate.origin in (TextOrigin.PERSON, TextOrigin.PLAIN_STATEMENT)
+        is_sure = not others and is_users and candidate.source is Source.USER_STATED
+        removal = replace(leave(candidate, why), op=DreamOp.DELETE, old=old, is_sure=is_sure)
+        if number is None:
+            return removal
+        text = without_part(old.value, number)
+        return replace(removal, op=DreamOp.UPDATE, text=text, key=old.key, kind=old.kind)
+
+    def _meant(self, subject: str) -> Iterator[tuple[float, CuratedFact, int | None]]:
+        """The lines that hold most words of a request, with the part that does, if not all do."""
+        wanted = content_words(_without_reason(subject))
+        for fact in self._facts:
+            parts = parts_of(fact.value) if fact is not None and _has_parts(fact) else []
+            if fact is None:
+                continue
+            lines = [(None, fact.text)] if len(parts) < 2 else list(enumerate(parts))
+            shares = [
+                (_share_held(wanted, text if number is None else f"{fact.key} {text}"), number)
+                for number, text in lines
+            ]
+            share, number = max(shares, key=lambda each: each[0])
+            if share >= _RELATED:
+                yield share, fact, number
 
     def _update_key(
         self, candidate: DreamCandidate, attribute: str, holders: Sequence[CuratedFact]
@@ -572,13 +693,22 @@ class _Judge:
         if candidate.said <= old.said:
             return leave(candidate, "it is older than the current fact")
         form = self._form(candidate)
+        text, key = form.text, (_key_in_place(old, attribute) if attribute else None) or form.key
+        parts = parts_of(old.value) if _has_parts(old) else []
+        if len(parts) > 1:
+            said = (form.text, bare_statement(candidate.text))
+            changed = next(
+                filter(None, (with_changed_part(old.value, each) for each in said)), None
+            )
+            is_sure = is_sure and changed is not None
+            text, key = changed or ", ".join([form.text, *parts[1:]]), old.key
         return Suggestion(
             op=DreamOp.UPDATE,
             candidate=candidate,
             why=why,
             old=old,
-            text=form.text,
-            key=(_key_in_place(old, attribute) if attribute else None) or form.key,
+            text=text,
+            key=key,
             kind=form.kind,
             until=form.until,
             source=candidate.source,
@@ -597,7 +727,46 @@ class _Judge:
         ]
         return corrected[0] if len(corrected) == 1 else None
 
-    def _alike(self, candidate: DreamCandidate) -> list[CuratedFact]:
+    def _named(self, candidate: DreamCandidate) -> Suggestion | None:
+        """The change of the one fact whose value an entry names as ended, or goes back from."""
+        change = named_change(bare_statement(candidate.text))
+        if change is None or not candidate.is_own:
+            return None
+        changed = [
+            (fact, new)
+            for fact in self._facts
+            if fact is not None and (new := with_named_value(fact.value, change)) is not None
+        ]
+        if len(changed) != 1:
+            return None
+        ((old, text),) = changed
+        why = "it names this as what no longer holds"
+        suggestion = self._update(
+            candidate, old, why, is_sure=candidate.source is Source.USER_STATED
+        )
+        if suggestion.op is DreamOp.NONE:
+            return suggestion
+        return replace(suggestion, text=text, key=old.key, kind=old.kind)
+
+    def _part_changed(self, candidate: DreamCandidate) -> Suggestion | None:
+        """The change of the one part that an entry gives anew, of the line whose key it names."""
+        said = bare_statement(candidate.text)
+        words = frozenset(_in_words(said).split())
+        named = [
+            fact
+            for fact in self._facts
+            if fact is not None
+            and _has_parts(fact)
+            and len(parts_of(fact.value)) > 1
+            and words.issuperset(_in_words(fact.key or "").split())
+            and with_changed_part(fact.value, said) is not None
+        ]
+        if len(named) != 1 or not candidate.is_own:
+            return None
+        is_sure = candidate.source is Source.USER_STATED
+        return self._update(candidate, named[0], "it changes a part of this", is_sure=is_sure)
+
+    def _alike(self, candidate: DreamCandidate) -> list[tuple[float, CuratedFact]]:
         """The facts that an entry may correct, by its words; one alone if it is far ahead.
 
         What an agent says corrects only what is nearly the same. Attributes of the user are told by
@@ -613,14 +782,19 @@ class _Judge:
                 continue  # what somebody is or has is no decision
             if are_parallel(fact.value, candidate.text):
                 continue
-            share = max((correction_likeness(fact.text, words) for words in said), default=0.0)
+            share = max(
+                (correction_likeness(text, words) for text in _lines_of(fact) for words in said),
+                default=0.0,
+            )
             if (related := likeness(candidate.text, fact.value)) >= _RELATED:
                 share = max(share, related)
+            if _moves(fact.value, candidate):
+                share = max(share, _CLOSE)
             if share:
                 alike[fact.fact] = share, fact
         ranked = sorted(alike.values(), key=lambda pair: -pair[0])
         is_clear = len(ranked) > 1 and ranked[0][0] - ranked[1][0] >= _AHEAD
-        return [fact for _, fact in (ranked[:1] if is_clear else ranked)]
+        return ranked[:1] if is_clear else ranked
 
     def _attributes_named(self, candidate: DreamCandidate) -> list[CuratedFact]:
         """The facts about the user whose values are among the words of an entry."""
@@ -638,13 +812,6 @@ class _Judge:
         sentence = Sentence.of(candidate.text)
         is_cued = CORRECTS.search(sentence.outside_quotations, sentence.pieces) is not None
         return is_cued and (not candidate.corrects or self._log.states_any(candidate.corrects))
-
-    def _related(self, text: str) -> CuratedFact | None:
-        facts = (self._facts[number] for number in self._values.find(text))
-        related = [
-            fact for fact in facts if fact is not None and likeness(text, fact.value) >= _RELATED
-        ]
-        return related[0] if len({fact.fact for fact in related}) == 1 else None
 
     def _add_new(self, candidate: DreamCandidate) -> Suggestion:
         form = self._form(candidate)
@@ -674,13 +841,18 @@ class _Judge:
             is_keyless = candidate.attribute is None or candidate.has_key
             is_sure = candidate.source is Source.INFERRED and is_own and is_keyless
             return replace(lasting, is_sure=is_sure)
+        if (
+            candidate.origin is TextOrigin.MESSAGE
+            and candidate.confidence > Source.INFERRED.confidence
+        ):
+            return replace(addition, why=f"it was said once, on {candidate.day}")
         return leave(candidate, SAID_ONCE)
 
 
 def subject_to_forget(text: str) -> str | None:
     """The words behind a request to forget something, or None."""
     match = FORGET_REQUEST.match(text)
-    return match["subject"].rstrip(" .!") or None if match else None
+    return text[match.end() :].rstrip(" .!") or None if match else None
 
 
 def _in_words(text: str) -> str:

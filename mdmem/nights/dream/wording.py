@@ -9,10 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from datetime import date, timedelta
-from re import Match
+from functools import cache
+from re import Match, Pattern
+from types import ModuleType
 
-from mdmem.sessions.plain import stated_attribute
+from mdmem.sessions.plain import CORRECTS, stated_attribute
 from mdmem.sessions.sentences import (
+    TIME_WORDS,
     Sentence,
     is_acknowledgement,
     is_slight,
@@ -20,6 +23,7 @@ from mdmem.sessions.sentences import (
     with_dates,
     without_openers,
 )
+from mdmem.sessions.shapes import begins_clause, language_of
 from mdmem.startup import late
 from mdmem.startup.records import dataclass
 from mdmem.text.document import fold_lines
@@ -59,6 +63,10 @@ _NAME_BEHIND = late.pattern(
     r"(?:\s(?:(?:of|and|&|de|da|du|van|von)\s)?(?=[A-Z\d])(?!\d{4}-\d\d)[\w&.'-]*\w)+"
 )
 _NAME_BEFORE = late.pattern(r"(?:^|(?<=\s))(?:[A-Z][\w&.'-]*\s){1,8}$")
+_ROLE = late.pattern(r"[a-zäöüß]+(?:[ -][a-zäöüß]+){0,2}")
+_PROPER_NAME = late.pattern(
+    r"(?:[A-Z][\w.'’&-]*)(?: (?:(?:of|and|&|de|da|du|van|von) )?[A-Z][\w.'’&-]*){0,3}"
+)
 _UNTIL = late.pattern(
     rf"(?i)(?<![\s,(])[\s,(]+(?:{alternatives('UNTIL_WORDS')})\s+(?:the\s+)?"
     r"(?P<day>\d{4}-\d\d-\d\d|"
@@ -71,8 +79,6 @@ _THINGS = tuple(
     (late.pattern(rf"(?i)^(?:{_ARTICLES}\s+)?{pattern}$"), key)
     for pattern, key in rows_of("THING_ATTRIBUTES")
 )
-_POSSESSIVE = late.pattern(rf"(?i)^(?:{alternatives('POSSESSIVES')})\s*")
-_SPEAKER = late.pattern(rf"(?i)^(?:{alternatives('SPEAKERS')})\s*")
 _SALUTATION = late.pattern(rf"(?i)^\W*(?:{alternatives('GREETINGS')})\W*$")
 _QUOTED_BEFORE = late.pattern(r'^"(?P<quoted>[^"]+)": (?P<rest>\S.*)$')
 _KEY = late.pattern(
@@ -114,7 +120,7 @@ def plain_form(
         if (keyed := _keyed(sentence, attribute, keys)) is None:
             continue
         others = spoken[:number] + spoken[number + 1 :]
-        rest = [each for each in others if not is_slight([Sentence.of(each)])]
+        rest = [each for each in others if not (is_slight([Sentence.of(each)]) or _ends(each))]
         value, until = _until(keyed[1], day)
         value = "; ".join([value, *rest])
         return PlainForm(value, None if kind == "fact" else kind, keyed[0], until)
@@ -128,9 +134,20 @@ def plain_form(
     return PlainForm(_without_owner(line), kind, until=until)
 
 
+@cache
+def _owner(language: ModuleType) -> Pattern[str]:
+    return late.pattern(rf"(?i)^(?:{language.POSSESSIVES}|{language.SPEAKERS})\s*")
+
+
+def _ends(text: str) -> bool:
+    """True for words that tell what no longer holds, which are not said of the new value."""
+    sentence = Sentence.of(text)
+    return CORRECTS.search(sentence.outside_quotations, sentence.pieces) is not None
+
+
 def _without_owner(text: str) -> str:
     """A statement without `my` or `I` at its beginning: whose memory it is, everybody knows."""
-    owner = _POSSESSIVE.match(text) or _SPEAKER.match(text)
+    owner = _owner(language_of(text)).match(text)
     return text[owner.end() :] or text if owner else text
 
 
@@ -167,12 +184,18 @@ def _value_of(text: str) -> str:
     value = _CONTRAST_FIRST.sub("", value)
     while value != before:
         before = value
+        value = _without_clause(value)
         value = _VALUE_END.sub("", value).strip(" \t,;!") or value
         value = _CONTRAST.sub("", value).strip(" \t,;!") or value
         value = _BY_NOW_LAST.sub("", value) or value
         value = _BY_NOW_FIRST.sub("", value) or value
         value = without_tail(value)
     return value
+
+
+def _without_clause(value: str) -> str:
+    first, comma, rest = value.partition(", ")
+    return first if comma and begins_clause(rest) else value
 
 
 def _correction(text: str) -> str:
@@ -186,9 +209,10 @@ def _correction(text: str) -> str:
 
 def _told(text: str) -> Iterator[str]:
     for sentence in sentences(text):
-        said = without_openers(sentence.straight)
-        if not (is_acknowledgement(Sentence.of(said)) or _SALUTATION.match(said)):
-            yield sentence.straight
+        for clause in sentence.straight.split("; "):
+            said = without_openers(clause)
+            if not (is_acknowledgement(Sentence.of(said)) or _SALUTATION.match(said)):
+                yield clause
 
 
 def _keyed(text: str, attribute: str | None, keys: Collection[str]) -> tuple[str, str] | None:
@@ -200,7 +224,25 @@ def _keyed(text: str, attribute: str | None, keys: Collection[str]) -> tuple[str
             return standing, value
     if match and own and _IDENTIFIER.fullmatch(own):
         return own, _value_of(match["value"])
-    return _user_attribute(text, attribute) or _thing_attribute(text)
+    return _user_attribute(text, attribute) or _thing_attribute(text) or _role(text)
+
+
+def _role(text: str) -> tuple[str, str] | None:
+    """A role with the name of who has it: `the treasurer is Ada Lowe`, either way round."""
+    for pattern in (_SUBJECT_FIRST, _SUBJECT_LAST):
+        match = pattern.match(text)
+        subject = _BY_NOW_LAST.sub("", match["subject"]).strip(" .") if match else ""
+        role = _ARTICLE.sub("", subject)
+        is_role = role != subject or pattern is _SUBJECT_LAST
+        if match and is_role and _ROLE.fullmatch(role):
+            value = _value_of(match["value"])
+            if _PROPER_NAME.fullmatch(value) and not _is_date(value):
+                return role, value
+    return None
+
+
+def _is_date(value: str) -> bool:
+    return not TIME_WORDS.isdisjoint(word.casefold().removesuffix("s") for word in value.split())
 
 
 def _user_attribute(text: str, attribute: str | None) -> tuple[str, str] | None:

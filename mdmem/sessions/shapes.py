@@ -1,0 +1,396 @@
+"""The shape of a sentence: does it state what lasts, or order how an agent always is to work? Pure.
+
+Closed classes of words tell (pronouns, articles, auxiliaries, endings of verbs), and not the phrase
+in which something is said. What is of the moment has no shape: a mood, a wish, a judgement, a
+request about what is at hand.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+from functools import cache, lru_cache
+from re import Match, Pattern
+from types import ModuleType
+
+from mdmem.sessions.sentences import (
+    TIME_WORDS,
+    Sentence,
+    any_pattern,
+    is_acknowledgement,
+    without_openers,
+)
+from mdmem.startup import late
+from mdmem.text.english import PAST_FORMS
+from mdmem.text.languages import LANGUAGES, words_of
+from mdmem.words import en
+
+
+class Shape(Enum):
+    """STATEMENT states what lasts; VAGUE does so of a thing that it does not name; ORDER is one for
+    all times.
+    """
+
+    STATEMENT = "statement"
+    VAGUE = "vague"
+    ORDER = "order"
+
+
+_FEWEST_WORDS, _MOST_WORDS = 3, 40
+_MOST_OF_SUBJECT = 7
+_NEAR = 4
+"""Words behind a verb that may say what it is of."""
+_TOKEN = late.pattern(r"[^\W_](?:[\w'@/:.-]*\w)?")
+_CLAUSE_END = late.pattern(
+    r"[,;:(]|\s[–—-]+\s|\s(?:and|but|so|because|since|und|aber|weil|et|mais|y|pero)\s"
+)
+_CLAUSE_START = late.pattern(
+    r"(?i)(?:[,;] (?:(?P<link_behind>and|so|but|und|aber|dann|et|mais|y|pero) )?|"
+    r"\s(?P<link>and|so|but|und|aber|et|mais|y|pero) )(?P<condition>(?:if|when|wenn|si) )?"
+)
+_CONTRACTED = {"m": "am", "re": "are", "ve": "have", "ll": "will", "d": "would"}
+_SELF_BIDDING = late.pattern(r"(?i)\b(?:you|sure|remember)\b")
+_SPANS = frozenset(("since", "for"))
+_PARTICIPLE = late.pattern(r"ge\w+(?:t|en)|\w+iert")
+"""Of German, at the end of a sentence that tells what has been done."""
+_GERUND = late.pattern(r"\w*[aeiouy]\w*ing")
+_SHORT_LABEL = late.pattern(r"^[^\W\d_][^:,.!?]{0,39}: (?=[^\W_])")
+_LAUGHTER = late.pattern(r"(?i)\b(?:(?:h[ae]){2,}h?|(?:j[ae]){2,}|lo+l|lmao|rofl|mdr|xd)\b|哈哈")
+_UNMARKED = {"im": ("i", "am"), "ive": ("i", "have"), "weve": ("we", "have")}
+_TELLING = late.pattern(r"\d|[^\W_][./_@][^\W_]|\s[A-ZÄÖÜÉÁ]\w")
+MENTAL = words_of("MENTAL")
+TASKS = words_of("TASKS") | words_of("MORE_TASKS")
+_OF_SELF = words_of("FIRST_PERSON")
+_TELLING_WORDS = frozenset[str]().union(*map(words_of, ("NUMERALS", "REPEATING", "FIRST_PERSON")))
+
+
+@cache
+def _words(language: ModuleType, name: str) -> frozenset[str]:
+    return frozenset(getattr(language, name).split())
+
+
+@cache
+def _pattern(language: ModuleType, name: str) -> Pattern[str]:
+    table = getattr(language, name)
+    return any_pattern((table,) if isinstance(table, str) else table)
+
+
+@cache
+def _finite(language: ModuleType) -> Pattern[str]:
+    """A finite verb; case tells names and, in German, nouns."""
+    past = PAST_FORMS if language is en else frozenset[str]()
+    known = "|".join(sorted(_words(language, "AUXILIARIES") | past))
+    return late.pattern("|".join((*language.FINITE, rf"\b(?:{known})\b")))
+
+
+@cache
+def _function_words(language: ModuleType) -> frozenset[str]:
+    names = ("FUNCTION_WORDS", "NOMINATIVE", "SUBJECTS", "AUXILIARIES", "ADVERBS")
+    return frozenset[str]().union(*(_words(language, name) for name in names))
+
+
+@cache
+def _closed_words(language: ModuleType) -> frozenset[str]:
+    names = ("STOP_WORDS", "DETERMINERS", "PREPOSITIONS")
+    return _function_words(language).union(*(_words(language, name) for name in names))
+
+
+def _written_in(language: ModuleType, text: str) -> ModuleType | None:
+    is_script = language.CHARACTERS and _pattern(language, "CHARACTERS").search(text)
+    return language if is_script else None
+
+
+def language_of(text: str) -> ModuleType:
+    """The language whose function words a sentence has most of; English without any."""
+    if written := next(filter(None, (_written_in(each, text) for each in LANGUAGES)), None):
+        return written
+    words = (token[0].lower() for token in _TOKEN.finditer(text))
+    held = frozenset(part for word in words for part in (word, *word.split("'")))
+    return max(LANGUAGES, key=lambda each: len(held & _closed_words(each)))
+
+
+def shape_of(sentence: Sentence) -> Shape | None:
+    if sentence.is_question or is_acknowledgement(sentence):
+        return None
+    return _shape(sentence.outside_quotations.strip())
+
+
+@lru_cache(maxsize=1024)
+def _shape(text: str) -> Shape | None:
+    if laughs(text) or text.startswith("("):
+        return None
+    spoken = _Spoken(text)
+    if spoken.is_order():
+        return Shape.ORDER
+    if not _FEWEST_WORDS <= len(spoken.words) <= _MOST_WORDS or text.endswith("!"):
+        return None
+    return spoken.statement() or _of_clause_behind(text)
+
+
+def _of_clause_behind(text: str) -> Shape | None:
+    """The shape of the speaker's own words behind a comma: `pitch 14 is gone, we are on 22 now`."""
+    before, _, rest = text.partition(", ")
+    behind = _Spoken(rest)
+    is_own = len(behind.words) >= _FEWEST_WORDS and behind.begins_with_self()
+    return behind.statement() if is_own and not _Spoken(before).reports() else None
+
+
+def points_back(sentence: Sentence) -> bool:
+    """True for a sentence about what the one before it names: `he comes every season`."""
+    spoken = _Spoken(sentence.outside_quotations)
+    return bool(spoken.words) and spoken.begins_with_anaphor()
+
+
+def is_guess(sentence: Sentence) -> bool:
+    text = without_openers(sentence.outside_quotations)
+    return _pattern(language_of(text), "HEDGING").search(text) is not None
+
+
+def laughs(text: str) -> bool:
+    return _LAUGHTER.search(text) is not None
+
+
+def clauses(text: str) -> list[tuple[str, str]]:
+    """The clauses of a sentence with a subject and a verb each, and the word that links each."""
+    starts = [
+        (match["link"] or match["link_behind"] or "", match.start(), _begin(match))
+        for match in _CLAUSE_START.finditer(text)
+        if begins_clause(text[match.end() :])
+    ]
+    ends = [*(start for _, start, _ in starts), len(text)]
+    begun = [("", 0), *((link, end) for link, _, end in starts)]
+    return [
+        (link, text[begin:end].strip(" ,;")) for (link, begin), end in zip(begun, ends, strict=True)
+    ]
+
+
+def _begin(start: Match[str]) -> int:
+    return start.end() if start["condition"] is None else start.start("condition")
+
+
+def _tells_of_self(text: str) -> bool:
+    """True for a clause with `I` behind the first."""
+    return any(_Spoken(clause).begins_with_self() for _, clause in clauses(text)[1:])
+
+
+def begins_clause(text: str) -> bool:
+    """True for words that begin with a subject and have a verb of their own."""
+    spoken = _Spoken(text)
+    return len(spoken.words) > 1 and (
+        spoken.begins_with_self() or spoken.verb_of_named() is not None
+    )
+
+
+class _Spoken:
+    """The words of a sentence without openers, in lower case, with contractions written out."""
+
+    def __init__(self, text: str) -> None:
+        self._whole = text
+        said = without_openers(text).strip()
+        label = _SHORT_LABEL.match(said)
+        is_label = label is not None and _OF_SELF.isdisjoint(said.lower().split())
+        self._text = said[label.end() :] if label and is_label else said
+        self._tokens = list(_TOKEN.finditer(self._text))
+        folded = [token[0].lower() for token in self._tokens]
+        self._language = language_of(text)
+        self.words: list[str] = []
+        self._token_of: list[int] = []
+        for number, word in enumerate(folded):
+            stem, mark, ending = word.rpartition("'")
+            parts = [stem, _CONTRACTED[ending]] if mark and ending in _CONTRACTED else [word]
+            if self._language is en and word in _UNMARKED:
+                parts = list(_UNMARKED[word])
+            self.words += parts
+            self._token_of += [number] * len(parts)
+
+    def _is(self, name: str, number: int) -> bool:
+        return number < len(self.words) and self._is_among(name, self.words[number])
+
+    def _any(self, name: str, first: int, count: int = _NEAR) -> bool:
+        return not _words(self._language, name).isdisjoint(self.words[first : first + count])
+
+    def _search(self, name: str, text: str) -> bool:
+        return _pattern(self._language, name).search(text) is not None
+
+    # Orders
+
+    def is_order(self) -> bool:
+        if self._search("FROM_NOW_ON", self._whole):
+            return self._bids_for_good()
+        return any(map(self._orders, dict.fromkeys((self._whole, self._text))))
+
+    def _bids_for_good(self) -> bool:
+        """True for a request with `from now on`; a statement with it is none."""
+        rest = _pattern(self._language, "FROM_NOW_ON").sub(" ", self._whole)
+        spoken = _Spoken(rest.strip(" ,:"))
+        return len(spoken.words) > 1 and not begins_clause(rest.strip(" ,:"))
+
+    def _orders(self, text: str) -> bool:
+        bidding = _pattern(self._language, "BIDDING").match(text)
+        order = text[bidding.end() :].strip() if bidding else text
+        if self._search("AT_HAND", self._clause(order)):
+            return False
+        if _pattern(self._language, "FORBIDDING").match(order):
+            return len(_TOKEN.findall(order)) > 1
+        is_bid = bidding is not None and _SELF_BIDDING.search(bidding[0]) is not None
+        first = _TOKEN.search(order)
+        if is_bid and first is not None and self._is_among("NEGATIONS", first[0].lower()):
+            return True
+        if not self._search("STANDING", order):
+            return False
+        may_bid = first is not None and self._may_bid(first) and not begins_clause(order)
+        return is_bid or (may_bid and not _tells_of_self(order))
+
+    def _may_bid(self, first: Match[str]) -> bool:
+        """True for a first word that can be a verb which bids, or lead in one."""
+        word = first[0].lower()
+        names = ("ANAPHORA", "JUDGEMENTS", "MENTAL", "MOODS", "WISHES")
+        is_other = any(self._is_among(name, word) for name in names) or "'" in word
+        return not (is_other or self._is_gerund(word) or word in _function_words(self._language))
+
+    def _is_gerund(self, word: str) -> bool:
+        return self._language is en and _GERUND.fullmatch(word) is not None
+
+    def _is_among(self, name: str, word: str) -> bool:
+        return word in _words(self._language, name)
+
+    def _clause(self, text: str) -> str:
+        end = _CLAUSE_END.search(text)
+        clause = text[: end.start()] if end else text
+        return clause if len(_TOKEN.findall(clause)) >= _FEWEST_WORDS else text
+
+    # Statements
+
+    def statement(self) -> Shape | None:
+        """The shape of a statement; a guess is vague."""
+        hedge = _pattern(self._language, "HEDGING").search(self._text)
+        if hedge is None:
+            return self._statement()
+        rest = self._text[hedge.end() :] if hedge.start() == 0 else self._text[: hedge.start()]
+        sure = _Spoken(rest)
+        return Shape.VAGUE if len(sure.words) >= _FEWEST_WORDS and sure._statement() else None
+
+    def _statement(self) -> Shape | None:
+        clause = self._clause(self._text)
+        if self._search("PASSING", clause) or self._addresses(clause):
+            return None
+        if self.begins_with_self():
+            return Shape.STATEMENT if self._states_of_self(1) else None
+        if self._is("CHANGES", 0) or (self.words[0] == "got" and self._names_time()):
+            return Shape.STATEMENT
+        if self._is("ANAPHORA", 0) or self._is("AUXILIARIES", 0):
+            return None
+        is_time = self.words[0].removesuffix("s") in TIME_WORDS and self._any("NOMINATIVE", 1)
+        is_led = not self._is("SUBJECTS", 0) and self.words[0] in _function_words(self._language)
+        if is_time or is_led:
+            return self._behind_time()
+        verb, length = self.verb_of_named(), len(_TOKEN.findall(clause))
+        is_own = self._search("POSSESSIVES", self._tokens[0][0])
+        if verb is None or not self._lasts(verb, is_own) or self._any("JUDGEMENTS", verb):
+            return None
+        is_at_hand = self.words[verb - 1] in ("one", "ones") or self._any(
+            "OBJECTS", verb, length - verb
+        )
+        if is_at_hand or self._any("RELATIVES_OF_CLAUSES", 0, verb):
+            return None
+        is_own = is_own or self._is_of_named(verb)
+        is_telling = _TELLING.search(self._text, 1) or not _TELLING_WORDS.isdisjoint(self.words)
+        if is_own or is_telling or self._names_time():
+            return Shape.STATEMENT
+        return None if self._is_of_anything() else Shape.VAGUE
+
+    def _is_of_anything(self) -> bool:
+        """True for what holds of a kind, and of nothing of the speaker's: `pets bring joy`."""
+        return self._is_gerund(self.words[0]) or not self._any("SUBJECTS", 0, _MOST_WORDS)
+
+    def _behind_time(self) -> Shape | None:
+        """A statement of the speaker's behind a time: `on Tuesdays I sleep in the cab`."""
+        for number in range(1, min(len(self.words), _MOST_OF_SUBJECT)):
+            if self._is("NOMINATIVE", number):
+                is_stated = self._names_time() and self._states_of_self(number + 1)
+                return Shape.STATEMENT if is_stated else None
+        return None
+
+    def _addresses(self, clause: str) -> bool:
+        parts = (
+            part
+            for word in _TOKEN.findall(clause.lower())
+            for part in (word, word.partition("'")[0])
+        )
+        return not _words(self._language, "SECOND_PERSON").isdisjoint(parts)
+
+    def _names_time(self) -> bool:
+        named = {word for each in self.words for word in (each, each.removesuffix("s"))}
+        return not TIME_WORDS.isdisjoint(named) or any(map(str.isdigit, self._text))
+
+    def _is_of_named(self, verb: int) -> bool:
+        """True for a subject that is one capitalised word without an article: `Gudrun bakes`."""
+        first = self._tokens[0][0]
+        return verb == 1 and first[0].isupper() and not first.endswith("s")
+
+    def _lasts(self, verb: int, is_own: bool) -> bool:
+        if self._any("CHANGES", verb, 2):
+            return True
+        if self._is("MENTAL", verb):
+            return is_own and self._is("AUXILIARIES", verb) and self._names_time()
+        return not self._is_past(verb) or self._names_time()
+
+    def reports(self) -> bool:
+        """True for words of what somebody says or thinks."""
+        return any(self._is("MENTAL", each) for each in range(len(self.words))) and not self._any(
+            "AUXILIARIES", 0, _MOST_WORDS
+        )
+
+    def begins_with_anaphor(self) -> bool:
+        return self._is("ANAPHORA", 0)
+
+    def begins_with_self(self) -> bool:
+        return self._is("NOMINATIVE", 0)
+
+    def verb_of_named(self) -> int | None:
+        """The number of the verb behind a subject that is named, or begins with an article."""
+        is_bare = not self._is("SUBJECTS", 0)
+        first = 1 if is_bare else 2
+        if first >= len(self._tokens):
+            return None
+        end = len(self._clause(self._text)) + 1
+        found = _finite(self._language).search(self._text, self._tokens[first].start(), end)
+        if found is None:
+            return None
+        starts = [self._tokens[each].start() for each in self._token_of]
+        verb = starts.index(found.start()) if found.start() in starts else len(starts)
+        if verb > _MOST_OF_SUBJECT:
+            return None
+        is_task = self._is("TASKS", 0) or self._is("MORE_TASKS", 0)
+        return None if is_bare and is_task and not self._is("AUXILIARIES", verb) else verb
+
+    def _states_of_self(self, verb: int) -> bool:
+        while self._is("ADVERBS", verb):
+            verb += 1
+        if verb >= len(self.words) or self._is("MENTAL", verb):
+            return False
+        behind = verb + 1
+        while self._is("ADVERBS", behind) or self._is("NEGATIONS", behind):
+            behind += 1
+        if self._is("BEING", verb):
+            is_doing = self._language is en and self.words[min(behind, len(self.words) - 1)]
+            if is_doing and is_doing.endswith("ing") and not self._is("LASTING", behind):
+                return self._names_time()
+            return not self._is("MOODS", behind)
+        if self._is("NEGATED", verb):
+            return not self._is("MENTAL", behind)
+        if self._is("HAVING", verb):
+            if self.words[verb + 1 : verb + 2] == ["been"]:
+                return self._any("LASTING", behind) or not _SPANS.isdisjoint(self.words)
+            is_done = self._is_past(behind) and not self._is("CHANGES", behind)
+            return self._names_time() if is_done else not self._any("TROUBLES", behind)
+        if self._is("COMING", verb):
+            return self._names_time()
+        return not self._is_past(verb) or self._is("CHANGES", verb)
+
+    def _is_past(self, number: int) -> bool:
+        if number >= len(self.words):
+            return False
+        word = self.words[number]
+        if self._language is en:
+            return word in PAST_FORMS or (word.endswith("ed") and word != "need")
+        return self._is("HAVING", number) and _PARTICIPLE.fullmatch(self.words[-1]) is not None
