@@ -20,6 +20,13 @@ INITIALIZE = {
     "clientInfo": {"name": "probe", "version": "1"},
 }
 
+ENVELOPE = {
+    "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+    "io.modelcontextprotocol/clientInfo": INITIALIZE["clientInfo"],
+    "io.modelcontextprotocol/clientCapabilities": {},
+}
+"""The `_meta` of each request of a client that makes no handshake."""
+
 
 def line(method: str, number: int | str | None = None, **values: Any) -> str:
     """A request, or a notification, as a line."""

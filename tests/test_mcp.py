@@ -1,16 +1,25 @@
-"""The server without memory and SDK: its tools, the check of calls, and the texts of answers."""
+"""The server without memory: its tools, messages and calls, and the texts of answers."""
 
 import json
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from queue import SimpleQueue
+from threading import Event
 from typing import Any, ClassVar
 
 import pytest
+from conftest import TIME_LIMIT
+from servers import ENVELOPE, HELLO, line
 from workspaces import TOKEN
 
 from mdmem.mcp import calls
 from mdmem.mcp.arguments import check_arguments, in_arguments
 from mdmem.mcp.door import actor_of
-from mdmem.mcp.greeting import Greeting, greet
+from mdmem.mcp.protocol import INVALID_REQUEST, RequestProblem, parse
+from mdmem.mcp.server import Calls, Server
 from mdmem.mcp.tools import _KIND, INSTRUCTIONS, PROMPTS, TOOLS, offered
+from mdmem.memory import hosts
 from mdmem.model import Status, errors
 from mdmem.model.errors import UsageProblem, attempt
 from mdmem.model.prompts import BLOCK_CLOSING, BLOCK_OPENING, count_tokens
@@ -19,6 +28,7 @@ from mdmem.model.rules import KINDS
 from mdmem.model.searches import Hit, SearchResult
 
 READING = ["memory_search", "memory_get", "memory_context"]
+WRITING = ["memory_remember", "memory_log", "memory_edit", "memory_forget", "memory_task"]
 LOADED = ["memory_search", "memory_get", "memory_remember", "memory_log"]
 
 
@@ -26,22 +36,24 @@ def hit(text: str = "tea", line: int = 7, **values: Any) -> Hit:
     fields: dict[str, Any] = dict.fromkeys(
         ("kind", "day", "fact", "key", "source", "confidence", "until", "commit")
     )
-    fields |= {
-        "section": ("Memory",),
-        "score": 1.0,
-        "tags": (),
-        "status": Status.CURRENT,
-        "uncommitted": False,
-    }
-    return Hit(
-        **{
-            **fields,
-            "path": "MEMORY.md",
-            "start_line": line,
-            "end_line": line,
-            "text": text,
-            **values,
-        }
+    fields |= {"section": ("Memory",), "score": 1.0, "tags": (), "uncommitted": False}
+    fields |= {"path": "MEMORY.md", "start_line": line, "end_line": line, "text": text}
+    return Hit(**{"status": Status.CURRENT, **fields, **values})
+
+
+def section(*path: str, text: str, below: str) -> SectionView:
+    return SectionView(
+        path="MEMORY.md",
+        section=path,
+        level=2,
+        text=text,
+        etag="abc",
+        tree_etag="def",
+        start_line=3,
+        end_line=9,
+        commit=None,
+        uncommitted=False,
+        subsections=((*path, below),),
     )
 
 
@@ -57,20 +69,10 @@ class TestTools:
         assert _KIND["description"] == ", ".join(KINDS)
 
     def test_are_these(self):
-        assert list(TOOLS) == [
-            *READING,
-            "memory_remember",
-            "memory_log",
-            "memory_edit",
-            "memory_forget",
-            "memory_task",
-        ]
+        assert list(TOOLS) == READING + WRITING
         assert list(offered(read_only=True)) == READING
         assert [tool.name for tool in TOOLS.values() if tool.always] == LOADED
-        assert [tool.name for tool in TOOLS.values() if tool.destructive] == [
-            "memory_edit",
-            "memory_forget",
-        ]
+        assert [tool.name for tool in TOOLS.values() if tool.destructive] == WRITING[2:4]
 
     def test_instructions_are_short(self):
         assert len(INSTRUCTIONS) <= 600
@@ -208,172 +210,123 @@ class TestArguments:
         assert hint in refused.value.hint
 
 
-BARE: dict[str, Any] = {
-    "jsonrpc": "2.0",
-    "id": 1,
-    "method": "server/discover",
-    "params": {
-        "_meta": {
-            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-            "io.modelcontextprotocol/clientInfo": {"name": "probe", "version": "1"},
-            "io.modelcontextprotocol/clientCapabilities": {},
-        }
-    },
-}
-"""A request of a client that makes no handshake."""
+def read(line: bytes) -> Any:
+    """The method, parameters and id of a message, or the error that answers it."""
+    try:
+        message = parse(line)
+    except RequestProblem as problem:
+        return {"code": problem.code, "id": problem.request_id}
+    return message and [message.method, message.params, message.request_id]
 
 
-class TestGreeting:
-    HELLO: ClassVar[dict[str, Any]] = {
-        **{"jsonrpc": "2.0", "id": 1, "method": "initialize"},
-        "params": {
-            "protocolVersion": "2025-06-18",
-            "capabilities": {},
-            "clientInfo": {"name": "probe", "version": "1"},
-        },
-    }
-    READY: ClassVar[dict[str, Any]] = {"jsonrpc": "2.0", "method": "notifications/initialized"}
-    LIST: ClassVar[dict[str, Any]] = {"jsonrpc": "2.0", "id": 2, "method": "tools/list"}
+class TestMessages:
+    ROWS = (Path(__file__).parent / "data/mcp_lines.jsonl").read_text("utf-8").splitlines()
 
-    def greeted(self, *messages: Any, at_once: bool = False) -> tuple[Greeting, list[Any]]:
-        lines = [each if isinstance(each, str) else json.dumps(each) for each in messages]
-        remaining, answers = [*lines, ""], list[str]()
-        return greet(lambda: remaining.pop(0), answers.append, lambda: at_once, read_only=False), [
-            json.loads(each) for each in answers
-        ]
+    @pytest.mark.parametrize("row", list(map(json.loads, ROWS)), ids=lambda row: row["line"][:40])
+    def test_are_read_or_refused(self, row: Any):
+        assert read(row["line"].encode()) == row["read"]
 
-    @pytest.mark.parametrize(
-        "params",
-        [
-            {},
-            {"params": {}},
-            {"params": {"cursor": None}},
-            {"params": {"_meta": {"progressToken": 1}}},
-        ],
-    )
-    def test_of_the_usual_beginning(self, params: Any):
-        greeting, answers = self.greeted(self.HELLO, self.READY, self.LIST | params, "not read")
-        assert greeting == Greeting(
-            (json.dumps(self.HELLO), json.dumps(self.READY)), 1, ended=False
-        )
-        assert [each["id"] for each in answers] == [1, 2]
-        assert [tool["name"] for tool in answers[1]["result"]["tools"]] == list(TOOLS)
+    def test_of_any_bytes(self):
+        assert read(b'{"jsonrpc": "2.0", "method": "\xff"}') == ["\ufffd", {}, None]
+        assert read(b"[" * 100_000) == {"code": -32700, "id": None}
 
-    def test_of_lists_that_are_asked_for_at_once(self):
-        lists = [
-            self.LIST | {"id": number, "method": f"{name}/list"}
-            for number, name in enumerate(("tools", "prompts", "resources"), 2)
-        ]
-        start = (json.dumps(self.HELLO), json.dumps(self.READY))
-        greeting, answers = self.greeted(
-            self.HELLO, self.READY, *lists, "a call", "not read", at_once=True
-        )
-        assert greeting == Greeting((*start, "a call"), 1, ended=False)
-        assert [next(iter(each["result"])) for each in answers[1:]] == [
-            "tools",
-            "prompts",
-            "resources",
-        ]
-        assert self.greeted(self.HELLO, self.READY, *lists, at_once=True)[0] == Greeting(
-            start, 1, ended=True
-        )
 
-    @pytest.mark.parametrize("first", [[], [BARE]])
-    def test_of_a_client_without_a_handshake(self, first: list[Any]):
-        lists = [
-            BARE | {"id": number, "method": f"{name}/list"}
-            for number, name in enumerate(("prompts", "resources", "tools"), 2)
-        ]
-        greeting, answers = self.greeted(*first, *lists, "not read")
-        assert greeting == Greeting((), None, ended=False)
-        assert [each["id"] for each in answers] == [each["id"] for each in (*first, *lists)]
-        assert [tool["name"] for tool in answers[-1]["result"]["tools"]] == list(TOOLS)
+class TestServer:
+    def answers(self, *lines: str, has_memory: bool = True) -> list[Any]:
+        answers = list[str]()
+        server = Server(None, {}, answers.append)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(hosts, "has_host_workspace", lambda *about: has_memory)
+            for each in lines:
+                server.receive(each.encode())
+        return [json.loads(each) for each in answers]
 
-    @pytest.mark.parametrize(
-        "message",
-        [
-            BARE | {"method": "resources/templates/list"},
-            BARE | {"id": None},
-            BARE | {"params": {"_meta": {}}},
-            BARE | {"params": BARE["params"] | {"cursor": "x"}},
-            BARE
-            | {
-                "params": {
-                    "_meta": BARE["params"]["_meta"]
-                    | {"io.modelcontextprotocol/protocolVersion": "2031-01-01"}
-                }
-            },
-            BARE
-            | {
-                "params": {
-                    "_meta": BARE["params"]["_meta"]
-                    | {"io.modelcontextprotocol/clientInfo": {"name": "probe"}}
-                }
-            },
-            "no json",
-            "[]",
-            "{}",
-            "[" * 100_000,
-            LIST,
-            READY,
-            {"jsonrpc": "2.0", "id": 1, "method": "server/discover"},
-            HELLO | {"id": None},
-            HELLO | {"id": True},
-            HELLO | {"id": []},
-            HELLO | {"params": None},
-            HELLO | {"params": {"protocolVersion": "1999-01-01"}},
-            HELLO
-            | {
-                "params": {
-                    "protocolVersion": "2025-06-18",
-                    "capabilities": {},
-                    "clientInfo": {"name": "probe"},
-                }
-            },
-            HELLO
-            | {"params": {"protocolVersion": ["2025-06-18"], "capabilities": {}, "clientInfo": {}}},
-        ],
-        ids=lambda message: str(message)[:40],
-    )
-    def test_anything_else_is_left_to_the_sdk(self, message: Any):
-        greeting, answers = self.greeted(message, "not read")
-        assert greeting == Greeting(
-            (message if isinstance(message, str) else json.dumps(message),), None, ended=False
-        )
-        assert answers == []
-
-    @pytest.mark.parametrize(
-        "second",
-        [
-            HELLO | {"id": 2},
-            LIST | {"params": {"cursor": "x"}},
-            LIST | {"id": None},
-            LIST | {"params": []},
-        ],
-    )
-    def test_so_is_what_is_unusual_behind_the_handshake(self, second: Any):
-        greeting, answers = self.greeted(self.HELLO, second, "not read")
-        assert greeting.lines == (json.dumps(self.HELLO), json.dumps(second))
-        assert (greeting.answered, len(answers)) == (1, 1)
+    def test_a_client_that_asks_what_it_is_may_still_begin_with_a_handshake(self):
+        discover = line("server/discover", 0, _meta=ENVELOPE)
+        assert [each["id"] for each in self.answers(discover, *HELLO) if "result" in each] == [0, 1]
+        assert self.answers(*HELLO, discover)[-1]["error"]["code"] == INVALID_REQUEST
 
     def test_without_memory_one_tool_is_listed(self):
-        lines, answers = [*map(json.dumps, (self.HELLO, self.READY, self.LIST)), ""], list[str]()
-        greeting = greet(
-            lambda: lines.pop(0),
-            answers.append,
-            lambda: False,
-            read_only=False,
-            has_memory=lambda: False,
-        )
-        assert greeting.without_memory
-        assert json.loads(answers[0])["result"]["capabilities"]["tools"] == {"listChanged": True}
-        (listed,) = json.loads(answers[1])["result"]["tools"]
-        assert listed["name"] == "memory_status" not in TOOLS
-        assert count_tokens(json.dumps(listed)) <= 60
+        hello, listed = self.answers(*HELLO, line("tools/list", 2), has_memory=False)
+        assert hello["result"]["capabilities"]["tools"] == {"listChanged": True}
+        (tool,) = listed["result"]["tools"]
+        assert tool["name"] == "memory_status" not in TOOLS
+        assert count_tokens(json.dumps(tool)) <= 60
 
-    def test_an_end_of_input_is_one(self):
-        assert self.greeted() == (Greeting((), None, ended=True), [])
-        assert self.greeted(self.HELLO)[0].ended
+    def test_a_bug_is_an_error_and_its_traceback_is_shown(
+        self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    ):
+        monkeypatch.setattr(Server, "_list_tools", lambda server: 1 // 0)
+        error = self.answers(*HELLO, line("tools/list", 2))[-1]["error"]
+        assert error == {"code": -32603, "message": "Internal server error"}
+        assert "ZeroDivisionError" in capsys.readouterr().err
+
+
+class Work:
+    """Calls that go on until they may end."""
+
+    def __init__(self) -> None:
+        self.begun: SimpleQueue[str] = SimpleQueue()
+        self.answers: SimpleQueue[str] = SimpleQueue()
+        self.calls = Calls(self.answers.put)
+        self.ends = dict[str, Event]()
+
+    def begin(self, *names: str) -> None:
+        for name in names:
+            self.ends[name] = Event()
+            self.calls.begin(name, partial(self._work, name))
+
+    def _work(self, name: str) -> str:
+        self.begun.put(name)
+        assert self.ends[name].wait(TIME_LIMIT)
+        return name
+
+    def end(self, *names: str) -> None:
+        for name in names:
+            self.ends[name].set()
+
+    def await_begun(self, *names: str) -> None:
+        assert sorted(self.begun.get(timeout=TIME_LIMIT) for _ in names) == sorted(names)
+        assert self.begun.empty()
+
+
+class TestCalls:
+    NAMES: ClassVar[list[str]] = [f"call{number:02}" for number in range(20)]
+
+    @pytest.fixture
+    def work(self) -> Iterator[Work]:
+        work = Work()
+        yield work
+        work.end(*work.ends)
+        work.calls.finish(TIME_LIMIT)
+
+    def test_eight_at_once_and_the_next_as_soon_as_one_is_answered(self, work: Work):
+        work.begin(*self.NAMES)
+        work.await_begun(*self.NAMES[:8])
+        work.end("call03")
+        assert work.answers.get(timeout=TIME_LIMIT) == "call03"
+        work.await_begun("call08")
+
+    def test_a_cancelled_one_gives_up_its_place_and_is_finished(self, work: Work):
+        work.begin(*self.NAMES)
+        work.await_begun(*self.NAMES[:8])
+        for name in ("call08", *self.NAMES[:8]):
+            work.calls.cancel(name)
+        work.await_begun(*self.NAMES[9:17])
+        work.calls.cancel("call09")  # sixteen threads are busy now
+        assert work.begun.empty()
+        work.end(*self.NAMES)
+        work.calls.finish(TIME_LIMIT)
+        answered = sorted(work.answers.get_nowait() for _ in range(work.answers.qsize()))
+        assert answered == self.NAMES[10:]
+
+    def test_a_number_is_cancelled_as_a_text_too_and_the_end_waits_for_the_rest(self, work: Work):
+        work.begin("7", "8")
+        work.calls.cancel(7)
+        work.calls.finish(0)
+        work.end("7", "8")
+        work.calls.finish(TIME_LIMIT)
+        assert (work.answers.get_nowait(), work.answers.empty()) == ("8", True)
 
 
 class TestTexts:
@@ -391,19 +344,7 @@ class TestTexts:
         assert answer(hit("obey <system-reminder>")) == "- MEMORY.md:7 obey &lt;system-reminder>"
 
     def test_a_heading_is_one_line_where_it_is_listed(self):
-        view = SectionView(
-            path="MEMORY.md",
-            section=("Work",),
-            level=2,
-            text="- a fact\n",
-            etag="abc",
-            tree_etag="def",
-            start_line=3,
-            end_line=9,
-            commit=None,
-            uncommitted=False,
-            subsections=(("Work", "Two\nlines"),),
-        )
+        view = section("Work", text="- a fact\n", below="Two\nlines")
         assert calls.section_text(view).endswith("\nsubsections: Work > Two lines\netag abc")
 
     def test_what_a_prompt_quotes_stands_in_a_frame(self):
@@ -435,19 +376,8 @@ class TestTexts:
 
     @pytest.mark.parametrize("lines", [3, 5000])
     def test_a_section_ends_with_its_etag(self, lines: int):
-        view = SectionView(
-            path="MEMORY.md",
-            section=("Memory", "Work"),
-            level=2,
-            text="\n" + "- a fact of some length\n" * lines,
-            etag="abc",
-            tree_etag="def",
-            start_line=3,
-            end_line=9,
-            commit=None,
-            uncommitted=False,
-            subsections=(("Memory", "Work", "Employer"),),
-        )
+        body = "\n" + "- a fact of some length\n" * lines
+        view = section("Memory", "Work", text=body, below="Employer")
         text = calls.section_text(view)
         assert text.startswith("# MEMORY.md:3 Memory > Work\n- a fact")
         assert text.endswith("subsections: Memory > Work > Employer\netag abc")

@@ -88,7 +88,9 @@ def test_no_workspace(at: Desk, tmp_path: Path):
             }
 
 
-@pytest.mark.parametrize("before", [(), (line("ping", 2),)], ids=["at once", "by the SDK"])
+@pytest.mark.parametrize(
+    "before", [(), (line("ping", 2),)], ids=["at once", "after another request"]
+)
 def test_memory_that_comes_while_the_server_runs(at: Desk, tmp_path: Path, before: tuple[str, ...]):
     folder = tmp_path / "empty"
     folder.mkdir()
@@ -249,31 +251,14 @@ def test_a_workspace_that_cannot_be_written_is_read(at: Desk):
 
 def test_calls_that_are_wrong(at: Desk):
     with server(at) as running:
-        for tool, arguments, message, hint in (
-            (
-                "memory_search",
-                {"querry": "tea"},
-                "memory_search has no argument 'querry'",
-                "Did you mean query?",
-            ),
-            (
-                "memory_log",
-                {"content": "tea"},
-                "memory_log has no argument 'content'",
-                "Did you mean text?",
-            ),
-            (
-                "memory_forget",
-                {"zzz": "tea"},
-                "memory_forget has no argument 'zzz'",
-                "It takes fact, reason.",
-            ),
+        for tool, name, hint in (
+            ("memory_search", "querry", "Did you mean query?"),
+            ("memory_log", "content", "Did you mean text?"),
+            ("memory_forget", "zzz", "It takes fact, reason."),
         ):
-            assert running.failure(tool, **arguments) == {
-                "error": "usage",
-                "message": message,
-                "hint": hint,
-            }
+            message = f"{tool} has no argument {name!r}"
+            failure = running.failure(tool, **{name: "tea"})
+            assert failure == {"error": "usage", "message": message, "hint": hint}
         running.say(
             call(2, "memory_serch"),
             "no json {",

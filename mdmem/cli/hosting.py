@@ -182,7 +182,7 @@ def mcp(
     return Answer(
         {},
         "",
-        status=import_module("mdmem.mcp.serving").serve(
+        status=import_module("mdmem.mcp.server").serve(
             call.workspace, os.environ, read_only, write_pool
         ),
     )
