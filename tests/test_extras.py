@@ -24,7 +24,7 @@ class Installed:
 
 def test_in_a_clone():
     clone = Path(installed.__file__).parents[2]
-    assert shlex.split(installed.install_command("mcp"))[-1] == f"{clone}[mcp]"
+    assert shlex.split(installed.install_command("page"))[-1] == f"{clone}[page]"
 
 
 @pytest.mark.parametrize(
@@ -44,12 +44,7 @@ def test_installed(
 
 
 def test_without_pip(monkeypatch: pytest.MonkeyPatch):
-    assert shlex.split(installed.install_command("mcp"))[:3] == [sys.executable, "-m", "pip"]
+    assert shlex.split(installed.install_command("page"))[:3] == [sys.executable, "-m", "pip"]
     monkeypatch.setattr(installed, "find_spec", lambda name: None)
-    assert shlex.split(installed.install_command("mcp"))[:5] == [
-        "uv",
-        "pip",
-        "install",
-        "--python",
-        sys.executable,
-    ]
+    words = shlex.split(installed.install_command("page"))
+    assert words[:5] == ["uv", "pip", "install", "--python", sys.executable]

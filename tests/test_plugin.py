@@ -13,7 +13,6 @@ from commandline import Shell
 from commandline import shell as shell
 
 from mdmem.agenthooks import _HANDLERS, _TIME_LIMITS
-from mdmem.folder import installed
 from mdmem.mcp.tools import TOOLS
 
 BUNDLE = Path(str(files("mdmem.templates").joinpath("plugin")))
@@ -122,8 +121,6 @@ def test_the_command_prints_its_folder(shell: Shell):
 
 def test_it_says_what_a_host_would_not_find(shell: Shell):
     shell.patch.setenv("PATH", "/nowhere")
-    shell.patch.setattr("mdmem.cli.maintenance.find_spec", lambda name: None)
     printed = shell.run("plugin")
     assert printed.out == f"{BUNDLE}\n"
     assert f"it is in {Path(sys.executable).parent}" in printed.err
-    assert installed.install_command("mcp") in printed.err

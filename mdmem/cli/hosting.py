@@ -175,8 +175,7 @@ def mcp(
     """Serve memory to an agent's host as tools (MCP).
 
     Tools search, read and write; the server ends with its input. It serves the first workspace from
-    here upwards, or MDMEM_WORKSPACE. It needs the extra mcp (mdmem help install). To set up a host:
-    mdmem help mcp.
+    here upwards, or MDMEM_WORKSPACE. To set up a host: mdmem help mcp.
     """
     live_on()
     return Answer(

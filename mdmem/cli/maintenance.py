@@ -7,7 +7,6 @@ import shutil
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -123,8 +122,7 @@ def plugin(call: Call, as_json: Json = False) -> Answer:
 
     It contains hooks, the server and a skill. Claude Code uses it as a marketplace: claude plugin
     marketplace add "$(mdmem plugin)", then claude plugin install mdmem@mdmem. So does Codex, whose
-    second line is codex plugin add mdmem@mdmem. The hooks need nothing but mdmem, the server its
-    extra (mdmem help install).
+    second line is codex plugin add mdmem@mdmem.
     """
     folder = str(installed.path("templates", "plugin"))
     return Answer({"plugin": folder}, folder, tuple(_missing_for_plugin()))
@@ -135,11 +133,6 @@ def _missing_for_plugin() -> Iterator[str]:
         yield (
             "mdmem is not on the PATH, where a host looks for it: it is in"
             f" {Path(sys.executable).parent}"
-        )
-    if find_spec("mcp") is None:
-        yield (
-            "the server's extra is not installed, so there will be no tools:"
-            f" {installed.install_command('mcp')}"
         )
 
 
