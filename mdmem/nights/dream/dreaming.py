@@ -320,9 +320,10 @@ class _NightWork:
         if not plan.decided.proposed:
             return []
         waiting = applying.WaitingParts(self._workspace)
+        settled = {*self._changes, *(each.identity for each in plan.decided.applied)}
         todo = []
         for suggestion in plan.decided.proposed:
-            if suggestion.identity in self._changes:
+            if suggestion.identity in settled:
                 continue
             if waiting.hold(suggestion):
                 self._leave(suggestion, WAITS)
