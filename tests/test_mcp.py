@@ -17,7 +17,7 @@ from mdmem.mcp import calls
 from mdmem.mcp.arguments import check_arguments, in_arguments
 from mdmem.mcp.door import actor_of
 from mdmem.mcp.protocol import INVALID_REQUEST, RequestProblem, parse
-from mdmem.mcp.server import Calls, Server
+from mdmem.mcp.server import Calls, McpServer
 from mdmem.mcp.tools import _KIND, INSTRUCTIONS, PROMPTS, TOOLS, offered
 from mdmem.memory import hosts
 from mdmem.model import Status, errors
@@ -234,7 +234,7 @@ class TestMessages:
 class TestServer:
     def answers(self, *lines: str, has_memory: bool = True) -> list[Any]:
         answers = list[str]()
-        server = Server(None, {}, answers.append)
+        server = McpServer(None, {}, answers.append)
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(hosts, "has_host_workspace", lambda *about: has_memory)
             for each in lines:
@@ -256,7 +256,7 @@ class TestServer:
     def test_a_bug_is_an_error_and_its_traceback_is_shown(
         self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
     ):
-        monkeypatch.setattr(Server, "_list_tools", lambda server: 1 // 0)
+        monkeypatch.setattr(McpServer, "_list_tools", lambda server: 1 // 0)
         error = self.answers(*HELLO, line("tools/list", 2))[-1]["error"]
         assert error == {"code": -32603, "message": "Internal server error"}
         assert "ZeroDivisionError" in capsys.readouterr().err

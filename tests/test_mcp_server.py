@@ -19,7 +19,7 @@ from workspaces import NOW, Desk, desk
 from mdmem import __version__
 from mdmem.mcp import door, tools
 from mdmem.mcp.protocol import ENVELOPE_VERSION, HANDSHAKE_VERSIONS
-from mdmem.mcp.server import Server
+from mdmem.mcp.server import McpServer
 from mdmem.mcp.tools import INSTRUCTIONS, TOOLS
 from mdmem.memory import hosts
 
@@ -196,7 +196,7 @@ def judged(lines: Sequence[str], version: str, patch: pytest.MonkeyPatch) -> Non
     patch.setattr(door, "Door", lambda *about: StubDoor())
     patch.setattr(hosts, "has_host_workspace", lambda environment, named: True)
     sent = list[str]()
-    own = Server(None, {}, sent.append)
+    own = McpServer(None, {}, sent.append)
     for each in lines:
         own.receive(each.encode())
     own.calls.finish(TIME_LIMIT)
@@ -252,8 +252,8 @@ def test_so_it_does_for_unusual_beginnings(name: str, monkeypatch: pytest.Monkey
 
 LOADED_AT_EACH_ANSWER = """
 import json, os, sys
-from mdmem.mcp.server import Server
-server = Server(None, dict(os.environ), lambda line: print(json.dumps([json.loads(line), *sys.modules])))
+from mdmem.mcp.server import McpServer
+server = McpServer(None, dict(os.environ), lambda line: print(json.dumps([json.loads(line), *sys.modules])))
 for line in sys.stdin.buffer:
     server.receive(line)
 server.calls.finish(60)
@@ -328,13 +328,13 @@ def test_it_ends_when_nobody_reads_its_answers(at: Desk):
 PRINTING = """
 import subprocess
 from mdmem.__main__ import run
-from mdmem.mcp.server import Server
-result = Server._result
+from mdmem.mcp.server import McpServer
+result = McpServer._result
 def printing(*about):
     print("by the server", flush=True)
     subprocess.run(["sh", "-c", "cat; echo by a child"])
     return result(*about)
-Server._result = printing
+McpServer._result = printing
 run()
 """
 

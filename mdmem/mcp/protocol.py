@@ -60,7 +60,7 @@ class RequestProblem(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Message:
+class RpcMessage:
     """A client's request, or its notification if there is no id."""
 
     method: str
@@ -73,7 +73,7 @@ class Message:
         return self.method != "initialize" and isinstance(metadata, dict) and _VERSION in metadata
 
 
-def parse(line: bytes) -> Message | None:
+def parse(line: bytes) -> RpcMessage | None:
     """Read a line; None for an answer, since this server asks nothing. Raises RequestProblem."""
     try:
         message = json.loads(line.decode("utf-8", "replace"))
@@ -84,7 +84,7 @@ def parse(line: bytes) -> Message | None:
     if values.get("jsonrpc") == "2.0" and (b"\\u" not in line or _has_whole_characters(values)):
         method, params = values.get("method"), values.get("params")
         if isinstance(method, str) and isinstance(params, dict | None):
-            return Message(method, params or {}, request_id)
+            return RpcMessage(method, params or {}, request_id)
         if method is None and isinstance(values.get("result", values.get("error")), dict):
             return None
     raise RequestProblem(
@@ -102,7 +102,7 @@ def _has_whole_characters(values: Mapping[str, Any]) -> bool:
         return False
 
 
-class Client:
+class McpClient:
     """The other end of a connection: its name, and whether its requests have an envelope.
 
     The first request decides that, except `server/discover`, which a client of any version may ask.
@@ -113,7 +113,7 @@ class Client:
         self._name = ""
         self.has_handshake = False
 
-    def admit(self, request: Message) -> str:
+    def admit(self, request: RpcMessage) -> str:
         """Check a request as its version has it: the name of who asks. Raises RequestProblem."""
         if self._has_envelopes is None and not (
             request.has_envelope and request.method in _ONLY_IN_ENVELOPE
@@ -138,7 +138,7 @@ class Client:
         return self._name
 
 
-def _check_version(request: Message) -> None:
+def _check_version(request: RpcMessage) -> None:
     """Raises RequestProblem for a request without an envelope, or one of another version."""
     metadata = request.params.get("_meta")
     if request.method == "initialize":
@@ -172,7 +172,7 @@ def _unsupported(message: str, version: object) -> RequestProblem:
 
 
 def _check_types(
-    request: Message, excluded: tuple[str, ...], metadata_types: Mapping[str, Any]
+    request: RpcMessage, excluded: tuple[str, ...], metadata_types: Mapping[str, Any]
 ) -> None:
     """Raises RequestProblem for a method that is not served, or for parameters of other types."""
     method = request.method
@@ -192,7 +192,7 @@ def _has_type(value: object, expected: Any) -> bool:
     return isinstance(value, expected)
 
 
-def introduction(request: Message) -> dict[str, Any]:
+def introduction(request: RpcMessage) -> dict[str, Any]:
     """The result of `initialize` or `server/discover`: what is served, in which version."""
     capabilities = {
         "prompts": {"listChanged": False},
@@ -207,7 +207,7 @@ def introduction(request: Message) -> dict[str, Any]:
     return {**served, "protocolVersion": version, "serverInfo": _SELF}
 
 
-def result_line(request: Message, result: Mapping[str, Any]) -> str:
+def result_line(request: RpcMessage, result: Mapping[str, Any]) -> str:
     if request.has_envelope:
         result = {
             **result,

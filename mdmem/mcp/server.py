@@ -21,10 +21,10 @@ from mdmem.mcp import arguments, protocol, tools
 from mdmem.mcp.protocol import (
     INTERNAL_ERROR,
     INVALID_PARAMS,
-    Client,
-    Message,
+    McpClient,
     RequestId,
     RequestProblem,
+    RpcMessage,
 )
 from mdmem.memory import hosts
 from mdmem.model.errors import outcome_of
@@ -109,7 +109,7 @@ def _as_number(request_id: RequestId) -> RequestId:
     return request_id
 
 
-class Server:
+class McpServer:
     """The answers to one client. The memory is opened at the first call."""
 
     def __init__(
@@ -124,7 +124,7 @@ class Server:
         self._write_pool = write_pool
         self._offered = tools.offered(read_only, write_pool)
         self._without_memory = False  # at the last list of tools
-        self._client, self.calls = Client(), Calls(send)
+        self._client, self.calls = McpClient(), Calls(send)
         self._door: Door | None = None
         self._opening = Lock()
 
@@ -151,12 +151,12 @@ class Server:
         else:
             self._send(self._answer(message, client))
 
-    def _note(self, message: Message) -> None:
+    def _note(self, message: RpcMessage) -> None:
         cancelled = message.params.get("requestId")
         if message.method == "notifications/cancelled" and isinstance(cancelled, int | str):
             self.calls.cancel(cancelled)
 
-    def _answer(self, request: Message, client: str) -> str:
+    def _answer(self, request: RpcMessage, client: str) -> str:
         """The line that answers a request. A bug's traceback goes to standard error."""
         outcome = outcome_of(lambda: self._result(request, client))
         if isinstance(outcome, RequestProblem):
@@ -167,7 +167,7 @@ class Server:
             return protocol.error_line(request.request_id, problem)
         return protocol.result_line(request, outcome)
 
-    def _result(self, request: Message, client: str) -> dict[str, Any]:
+    def _result(self, request: RpcMessage, client: str) -> dict[str, Any]:
         match request.method:
             case "initialize" | "server/discover":
                 return protocol.introduction(request)
@@ -200,7 +200,7 @@ class Server:
             self._environment, Path(self._folder) if self._folder else None
         )
 
-    def _call_tool(self, request: Message, client: str) -> dict[str, Any]:
+    def _call_tool(self, request: RpcMessage, client: str) -> dict[str, Any]:
         """Raises RequestProblem for an unknown tool."""
         name = request.params["name"]
         if name not in self._offered and name != tools.STATUS["name"]:
@@ -219,13 +219,13 @@ class Server:
         hint = f"did you mean {meant}?" if meant else f"the tools are {', '.join(self._offered)}"
         return f"no tool {name[:40]!r}; {hint}"
 
-    def _read_resource(self, request: Message, client: str) -> dict[str, Any]:
+    def _read_resource(self, request: RpcMessage, client: str) -> dict[str, Any]:
         """Raises RequestProblem if there is no such resource or it cannot be read."""
         uri = request.params["uri"]
         text = _required(self._run(lambda door: door.read_resource(uri, client)))
         return {"contents": [{"uri": uri, "mimeType": "text/markdown", "text": text}]}
 
-    def _get_prompt(self, request: Message, client: str) -> dict[str, Any]:
+    def _get_prompt(self, request: RpcMessage, client: str) -> dict[str, Any]:
         """Raises RequestProblem if there is no such prompt or memory cannot be read."""
         name = request.params["name"]
         if name not in tools.PROMPTS:
@@ -277,7 +277,7 @@ def serve(
             signal.signal(number, lambda number, frame: None)
     source, sink = _take_streams()
     lines: SimpleQueue[str] = SimpleQueue()
-    server = Server(folder, environment, lines.put, read_only, write_pool)
+    server = McpServer(folder, environment, lines.put, read_only, write_pool)
 
     def write() -> None:
         try:
