@@ -460,8 +460,8 @@ class TestRelativeDates:
     )
     def test_gains_the_day_it_means(self, phrase: str, meaning: str):
         assert (
-            annotate_dates(f"We met {phrase}, I think.", DAY)
-            == f"We met {phrase} ({meaning}), I think."
+            annotate_dates(f"We meet {phrase}, I think.", DAY)
+            == f"We meet {phrase} ({meaning}), I think."
         )
 
     @pytest.mark.parametrize(
@@ -515,6 +515,10 @@ class TestSentences:
     )
     def test_a_german_ordinal_ends_none(self, text: str, ends: int):
         assert len(sentences(text)) == ends
+
+    def test_without_a_word_are_no_entry(self):
+        (draft,) = draw(messages_of("We decided to keep pump 3. 0"), CHAT).drafts
+        assert draft.text == "We decided to keep pump 3."
 
     def test_are_those_of_the_writer(self):
         pasted = "See:\n```python\nx = 1\n```\n+    added()\n{\nso be it"

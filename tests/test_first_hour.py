@@ -56,7 +56,7 @@ class TestFromNothing:
         assert done.status == 0
         assert KEPT in (home / "notes/MEMORY.md").read_text()
         assert KEPT in done.out.partition("</mdmem-context>")[0]
-        assert f"{KEPT} (of the licence)  (openclaw/5a1e0000#2)" in done.out
+        assert f"{KEPT} because of the licence  (openclaw/5a1e0000#2)" in done.out
         shell.patch.chdir(home / "notes")
         assert KEPT in shell.run("context").out
         assert shell.run("sessions", "openclaw/5a1e0000#2").status == 0

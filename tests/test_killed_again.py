@@ -197,7 +197,8 @@ def kills_of_runs(at: Desk, between: int, check: Callable[[int], None]) -> int:
 @pytest.mark.parametrize("between", [12, pytest.param(1, marks=pytest.mark.slow)])
 def test_digests_by_a_model(at: Desk, tmp_path: Path, between: int):
     for number in range(3):
-        said = [f"{KEPT} {number}", *(SMALL.format(number * 100 + each) for each in range(12))]
+        kept = KEPT.replace("3", str(number + 3))
+        said = [kept, *(SMALL.format(number * 100 + each) for each in range(12))]
         start = START + timedelta(hours=number)
         aged(write_session(tmp_path, *said, session=f"5a1e000{number}", start=start))
     with serving(quoting) as server:

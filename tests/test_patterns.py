@@ -95,6 +95,7 @@ _GLOBS = [layout._translate(each) for each in _HOSTILE]
 _WORDS = re.escape("a b " * 100)
 _MADE: dict[tuple[str, str], list[_Text]] = {
     ("purge/target.py", "_pattern"): [],
+    ("nights/dream/changed_values.py", "with_named_value"): [rf"(?i)(?<!\w){_WORDS}(?!\w)"],
     ("editors/section.py", "find_words"): [f"(?=({_WORDS}))"],
     ("editors/whole_file.py", "_starts"): [f"(?={_WORDS})"],
     ("editors/settings_text.py", "without"): [

@@ -112,6 +112,10 @@ SAID: dict[str, tuple[str, ...]] = {
     ),
 }
 UNTOUCHED = (
+    "It has not rained like that in ten years.",
+    "We haven't met in two months.",
+    "It was the best harvest in five years.",
+    "I built the shed in two weeks.",
     "We met recently, the other day in fact.",
     "I did that a few years ago.",
     "Some weeks ago it was colder.",

@@ -159,6 +159,10 @@ class _Part:
         """True for what is plain about a thing without a name, and says more than a few words."""
         return self.is_shaped and not is_slight(self.sentences)
 
+    def says_nothing(self) -> bool:
+        has_word = any(map(str.isalpha, "".join(each.text for each in self.sentences)))
+        return is_slight(self.sentences) or not has_word
+
     def add(self, statement: _Statement) -> None:
         self.sentences.append(statement.sentence)
         self.cue = self.cue or statement.cue
@@ -325,7 +329,7 @@ def _of_person(
     answered = question if question is not None and _needs_question(parts[0]) else None
     for part in parts:
         is_reason = part.cue is not None or part.is_shaped
-        if not is_reason and len(parts) > 1 and is_slight(part.sentences):
+        if not is_reason and len(parts) > 1 and part.says_nothing():
             continue
         yield _draft(message, part, rules, answered if part is parts[0] else None, recent, rule)
 

@@ -38,6 +38,7 @@ from mdmem.sessions.sentences import (
 from mdmem.sessions.shapes import Shape, begins_clause, clauses, is_guess, laughs, shape_of
 from mdmem.startup import late
 from mdmem.startup.records import dataclass, replace
+from mdmem.text.english import PAST_FORMS
 from mdmem.text.languages import (
     FAVOURITE,
     LANGUAGES,
@@ -60,7 +61,7 @@ _SPEAKS_OF_SELF = pattern_of("PRONOUNS")
 _THAT = pattern_of("THAT")
 _POSSESSION = pattern_of("POSSESSIONS")
 _CHARACTERS = pattern_of("CHARACTERS")
-_FUNCTION_WORDS = words_of("FUNCTION_WORDS")
+_KNOWN_WORDS = PAST_FORMS.union(*map(words_of, ("FUNCTION_WORDS", "STOP_WORDS", "NOMINATIVE")))
 _GREETINGS = late.pattern(rf"(?i)\W*(?:{alternatives('GREETINGS')})")
 _LABELS = alternatives("LABELS")
 _LABEL = late.pattern(rf"(?i)\W*(?:{_LABELS})\W*$")
@@ -382,7 +383,7 @@ def _is_fragment(sentence: Sentence) -> bool:
 
 def _is_foreign(sentence: Sentence) -> bool:
     text = sentence.straight
-    is_known = not _FUNCTION_WORDS.isdisjoint(sentence.pieces) or _CONTRACTION.search(text)
+    is_known = not _KNOWN_WORDS.isdisjoint(sentence.pieces) or _CONTRACTION.search(text)
     if is_known or _CHARACTERS.search(text):
         return False
     if is_acknowledgement(sentence):
@@ -564,15 +565,17 @@ def find_cue(
     if match := _MARK.match(text):
         name = match[1].casefold()
         return Cue(_MARK_KINDS.get(name, name), "mark", states_plainly(sentence, match.start()))
+    shape = shape_of(sentence)
+    is_shaped = shape is not None and states_plainly(sentence, 0, begins=False)
+    is_announced = _is_announced(text, len(text))
     if match := CORRECTS.search(text, sentence.pieces):
         asked = _KEEP_REQUEST.search(text, sentence.pieces)
         is_plain = states_plainly(sentence, match.start(), begins=False) or (
             asked is not None and states_plainly(sentence, asked.start())
         )
-        return Cue(CORRECTION, CORRECTION, is_plain)
-    shape = shape_of(sentence)
-    is_shaped = shape is not None and states_plainly(sentence, 0, begins=False)
-    is_shaped = is_shaped and not (shape is Shape.ORDER and _is_announced(text, len(text)))
+        is_told = is_shaped and shape is Shape.STATEMENT and not is_announced
+        return Cue(CORRECTION, CORRECTION, is_plain or is_told)
+    is_shaped = is_shaped and not (shape is Shape.ORDER and is_announced)
     kept = [
         Cue(kind, kind, is_shaped or states_plainly(sentence, match.start()))
         for pattern, kind in KEPT_ANYWHERE
@@ -614,8 +617,9 @@ def own_clauses(sentence: Sentence) -> list[tuple[Sentence, bool]]:
     None where one of them may bring another's words, or is not meant in earnest.
     """
     text = sentence.outside_quotations
-    if _BRINGS.search(text) or REPORTED.search(text, sentence.pieces) or _TEXT_WORK.search(text):
-        return []
+    if _may_hold_others(sentence):
+        begun = Sentence.of(sentence.text.partition(";")[0])
+        return [] if begun.text == sentence.text or _may_hold_others(begun) else [(begun, True)]
     parts = clauses(sentence.text)
     if laughs(text) or _ANNOUNCING.search(text) or len(parts) < _FEW_CLAUSES:
         return []
@@ -623,6 +627,12 @@ def own_clauses(sentence: Sentence) -> list[tuple[Sentence, bool]]:
     first = min(conditions, default=len(parts))
     is_sure = first == len(parts) or bool(parts[first][0])
     return [(Sentence.of(each), is_sure) for _, each in parts[:first]]
+
+
+def _may_hold_others(sentence: Sentence) -> bool:
+    text = sentence.outside_quotations
+    patterns = (_BRINGS, _TEXT_WORK, REPORTED.pattern)
+    return any(pattern.search(text) for pattern in patterns)
 
 
 def find_agent_cue(sentence: Sentence) -> Cue | None:

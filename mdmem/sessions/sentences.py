@@ -77,6 +77,7 @@ _SPAN = late.pattern(
 )
 _CLAUSE_END = late.pattern(r"[.!?;\n]\s|[.!?;\n]$")
 _PAST, _FUTURE = late.pattern(rf"(?i){en.PAST}"), late.pattern(rf"(?i){en.FUTURE}")
+_PERFECT = late.pattern(rf"(?i){en.PERFECT}")
 _ARRANGED = late.pattern(rf"(?i){en.ARRANGED}")
 _TO_COME, _REPEATED = late.pattern(rf"(?i){en.TO_COME}"), late.pattern(rf"(?i){en.REPEATED}")
 
@@ -136,17 +137,33 @@ def _meaning(match: Match[str], day: date) -> str | None:
     if match["count"]:
         return _moved(match["units"].casefold(), -_number(match["count"]), day)
     if match["ahead"]:
-        return _moved(match["ahead_units"].casefold(), _number(match["ahead"]), day)
+        return (
+            None
+            if _tells_of_past(_clause(match))
+            else _moved(match["ahead_units"].casefold(), _number(match["ahead"]), day)
+        )
     if match["from_now"]:
         return _moved(match["from_now_units"].casefold(), _number(match["from_now"]), day)
     return None
 
 
-def _of_weekday(match: Match[str], day: date) -> str | None:
+def _clause(match: Match[str]) -> str:
     text = match.string
     start = max((end.end() for end in _CLAUSE_END.finditer(text, 0, match.start())), default=0)
     end = _CLAUSE_END.search(text, match.end())
-    clause = text[start : end.start() if end else len(text)].replace("\u2019", "'")
+    return text[start : end.start() if end else len(text)].replace("\u2019", "'")
+
+
+def _tells_of_past(clause: str) -> bool:
+    """True for `it has not rained in ten years`, which lie behind."""
+    if _TO_COME.search(clause):
+        return False
+    is_to_come = _FUTURE.search(clause) or _ARRANGED.search(clause)
+    return bool(_PERFECT.search(clause) or (_PAST.search(clause) and not is_to_come))
+
+
+def _of_weekday(match: Match[str], day: date) -> str | None:
+    clause = _clause(match)
     future = _FUTURE.search(clause) is not None
     is_to_come = _TO_COME.search(clause) or _ARRANGED.search(clause)
     past = _PAST.search(clause) is not None and not is_to_come

@@ -52,7 +52,7 @@ _SELF_BIDDING = late.pattern(r"(?i)\b(?:you|sure|remember)\b")
 _SPANS = frozenset(("since", "for"))
 _PARTICIPLE = late.pattern(r"ge\w+(?:t|en)|\w+iert")
 """Of German, at the end of a sentence that tells what has been done."""
-_GERUND = late.pattern(r"\w*[aeiouy]\w*ing")
+_GERUND = late.pattern(r"(?!\w*thing$|morning$|evening$)\w*[aeiouy]\w*ing")
 _SHORT_LABEL = late.pattern(r"^[^\W\d_][^:,.!?]{0,39}: (?=[^\W_])")
 _LAUGHTER = late.pattern(r"(?i)\b(?:(?:h[ae]){2,}h?|(?:j[ae]){2,}|lo+l|lmao|rofl|mdr|xd)\b|哈哈")
 _UNMARKED = {"im": ("i", "am"), "ive": ("i", "have"), "weve": ("we", "have")}
@@ -216,7 +216,11 @@ class _Spoken:
     def is_order(self) -> bool:
         if self._search("FROM_NOW_ON", self._whole):
             return self._bids_for_good()
-        return any(map(self._orders, dict.fromkeys((self._whole, self._text))))
+        topic, _, behind = self._text.partition(", ")
+        length = len(_TOKEN.findall(topic))
+        is_led = self._is("BEFORE_TOPICS", 0) and ":" not in topic and length <= _MOST_OF_SUBJECT
+        said = (self._whole, self._text, behind) if is_led else (self._whole, self._text)
+        return any(map(self._orders, dict.fromkeys(said)))
 
     def _bids_for_good(self) -> bool:
         """True for a request with `from now on`; a statement with it is none."""
@@ -287,6 +291,8 @@ class _Spoken:
         is_own = self._search("POSSESSIVES", self._tokens[0][0])
         if verb is None or not self._lasts(verb, is_own) or self._any("JUDGEMENTS", verb):
             return None
+        if self._is_gerund(self.words[0]) and not self._names_time():
+            return None
         is_at_hand = self.words[verb - 1] in ("one", "ones") or self._any(
             "OBJECTS", verb, length - verb
         )
@@ -296,17 +302,15 @@ class _Spoken:
         is_telling = _TELLING.search(self._text, 1) or not _TELLING_WORDS.isdisjoint(self.words)
         if is_own or is_telling or self._names_time():
             return Shape.STATEMENT
-        return None if self._is_of_anything() else Shape.VAGUE
-
-    def _is_of_anything(self) -> bool:
-        """True for what holds of a kind, and of nothing of the speaker's: `pets bring joy`."""
-        return self._is_gerund(self.words[0]) or not self._any("SUBJECTS", 0, _MOST_WORDS)
+        is_of_any = not self._any("SUBJECTS", 0, _MOST_WORDS)  # `pets bring joy`
+        return None if is_of_any else Shape.VAGUE
 
     def _behind_time(self) -> Shape | None:
-        """A statement of the speaker's behind a time: `on Tuesdays I sleep in the cab`."""
+        """A statement of the speaker's behind a time or topic: `on Tuesdays I sleep in the cab`."""
         for number in range(1, min(len(self.words), _MOST_OF_SUBJECT)):
             if self._is("NOMINATIVE", number):
-                is_stated = self._names_time() and self._states_of_self(number + 1)
+                is_lasting = self._names_time() or self._is("CHANGES", number + 1)
+                is_stated = is_lasting and self._states_of_self(number + 1)
                 return Shape.STATEMENT if is_stated else None
         return None
 

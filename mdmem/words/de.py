@@ -133,7 +133,7 @@ KEPT_CLAUSES = (
     (r"ich bin (?:(?:eine?|von beruf) )?(?-i:[A-ZÄÖÜ])\w+", "fact"),
     (r"ich bin\b(?= (?:\w+ )?(?:ab|bis|seit|vom|jahrgang|in)\b)", "fact"),
 )
-PASSING = (r"\b(?:heute|gerade)\b",)
+PASSING = (r"\b(?:(?<!ab )heute|gerade|noch (?:nicht|kein\w*))\b",)
 CONJUNCTIONS = "und|aber|denn"
 PRONOUNS = (r"\b(?:ich|wir)\b",)
 ASIDES = (r"\bübrigens\W*$",)
@@ -254,6 +254,7 @@ MOODS = "sicher froh müde fertig traurig gespannt unsicher dabei gerade"
 LASTING = CHANGES = TASKS = MORE_TASKS = ""
 JUDGEMENTS = "kaputt falsch fehlt komisch gut schlecht schön toll super zu langsam"
 BIDDING = (r"(?:bitte\s+)?(?=\w)",)
+BEFORE_TOPICS = "für in im bei mit auf"
 FORBIDDING = (
     r"^(?:nie|niemals|kein(?:e[nrs]?)?(?! (?:problem|ahnung|sorge|idee)))\b",
     r"^(?:immer|stets|nur)\b(?= \w+ \w)",
@@ -274,7 +275,7 @@ AT_HAND = (
 
 # Rules that are for English alone so far
 
-BEFORE_DATE = ARRANGED = ""
+BEFORE_DATE = PERFECT = ARRANGED = ""
 STOP_WORDS = SECOND_PERSON = HAPPENINGS = WISHES = ""
 TIME_WORDS = NUMBERS = RELATIVES = PEOPLE = KIN = BELONGINGS = REQUIREMENTS = CORRECTING = ""
 MANY_VALUED = TOOL_DECISIONS = WEEKDAYS = PAST = FUTURE = TO_COME = REPEATED = ""

@@ -131,6 +131,11 @@ ARRANGED = (
     r"\b(?:have|has|booked|scheduled|arranged|agreed|planned|reserved|invited|signed up|registered|"
     r"set up|organi[sz]ed|to (?!the\b|my\b|our\b|an?\b)(?-i:[a-z]+))\b|'ve\b"
 )
+# Before `in ten years` it tells of those behind.
+PERFECT = (
+    r"\b(?:haven't|hasn't|hadn't|havent|hasnt|(?:have|has|had|'ve|'s) (?:not|never|only)|"
+    r"the (?:first|last|only|best|worst|most|\w+est))\b"
+)
 TO_COME = r"\b(?:will|must|shall|should|going to|have to|has to|needs? to|due|deadline)\b|'ll\b"
 REPEATED = r"\b(?:every|each|always|usually|never|often|sometimes|if|whenever|when)\b"
 
@@ -274,7 +279,9 @@ KEPT_ANYWHERE = (
 # As KEPT_ANYWHERE, but each begins a clause. English has none.
 KEPT_CLAUSES = ()
 # Beginnings of a rule that is said as a statement.
-RULES = (r"(?:every|each|no|going forward,?|from now on,?) \w",)
+RULES = (
+    r"(?:every|each|no(?! (?:prob|worr|doubt|idea|need|way))|going forward,?|from now on,?) \w",
+)
 # They make a decision of a statement in a session with tools.
 TOOL_DECISIONS = "must never always only instead"
 CORRECTIONS = (
@@ -616,6 +623,7 @@ FINITE = (
     r"\b[a-z]{3,}ed\b",
     rf"(?<=\s)(?!(?:{_CLOSED})\b)[a-z]{{2,}}[^\Wsui]s\b(?=\s\S)",
     rf"(?<=[a-z]s )(?!(?:{_CLOSED})\b)[a-z]+[^\Ws]\b(?=\s(?:(?:{_CLOSED})\b|[A-Z0-9\"]))",
+    r"(?:(?<=[a-z]s always )|(?<=[a-z]s never )|(?<=[a-z]s usually ))[a-z]+[^\Ws]\b(?=\s\S)",
 )
 # Behind a pronoun: of thinking, wishing and noticing, which states nothing that lasts.
 MENTAL = """
@@ -660,13 +668,16 @@ compare read repeat extract tag rate finish expand put insert paste append give 
 pick choose mark copy tidy leave try wait let take turn send save print pull fetch reply answer play
 split round replace please draw ask bring respond speak talk ship sleep
 """
+# Before what an order is about: `for mails, always …`.
+BEFORE_TOPICS = "for in on with at"
 # What an order for all times begins with.
 FORBIDDING = (
     r"^(?:don'?t|do not|never|avoid|no(?= )|(?:stop|quit) [a-z]+ing)\b(?: ever\b)?"
     r"(?!\W+(?:worr(?:y|ies)|bother|mind|know|care|problems?|ideas?|need|rush|luck|thanks?|"
     r"prob|wonder|wait|way|doubts?|hurry|been|one|more(?! than)|you|forget|think|bad|big|a|"
     r"give up|quit|let|be (?:afraid|scared|shy))\b)(?=\W+\w)",
-    r"^(?:stop|quit) [a-z]+ing\b|^i (?:don'?t|do not|never) want (?:you to |to see )?(?=\w)",
+    r"^(?:stop|quit) [a-z]+ing\b",
+    r"^i (?:don'?t|do not|never) want (?:you to |to see )?(?!to\b)(?=\w)",
     r"^(?:only|always(?! (?:up|by|\w+[^s]s|\w*[aeiouy]\w*ing)\b))\b(?= \w+ \w)(?! (?:nice|good|"
     r"great|fun|glad|happy|the|one|a|got|have|had|if|when|because|joking|kidding|just)\b)",
 )
@@ -701,7 +712,7 @@ BIDDING = (
 AT_HAND = (
     r"\b(?:this|(?<!s )that|these|those|it|them|here|there|ones?|yet|again|(?<!from )now|first|"
     r"next|then|today|tonight|last|previous|others?|another|second|third|above|below|step|until|just)\b|"
-    r"^(?:find|list|show|search|count|highlight|look|let me)\b",
+    r"^(?:find|list|show|search|count|highlight|look|(?:let|give) me)\b",
 )
 
 # Plain statements (see `extract.plain`)
@@ -992,8 +1003,8 @@ ASKS = (
 )
 # With them a statement is one of the moment.
 PASSING = (
-    r"\b(?:today|tonight|right now|rn|for now|just now|yet|again|at the moment|"
-    r"this (?:morning|afternoon|evening|time))\b",
+    r"\b(?:(?<!as of )(?<!from )today|tonight|right now|rn|for now|just now|yet|again|"
+    r"at the moment|this (?:morning|afternoon|evening|time))\b",
 )
 # They begin another clause.
 CONJUNCTIONS = r"and|but|so(?! you know\b)|because|since"

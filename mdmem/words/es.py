@@ -74,7 +74,7 @@ KEPT_CLAUSES = (
     (r"(?:yo )?acabo de (?:mudarme|empezar|entrar)\b", "fact"),
     (r"(?:mi|mis|nuestr[oa]s?) \w+(?: \w+)? (?:es|son|se llama|vive|trabaja|tiene|está)\b", "fact"),
 )
-PASSING = (r"\b(?:hoy|ahora mismo)\b",)
+PASSING = (r"\b(?:hoy|todavía|aún|ahora mismo)\b",)
 CONJUNCTIONS = "y|pero"
 PRONOUNS = (r"\byo\b",)
 ASIDES = (r"\bpor cierto\W*$",)
@@ -164,6 +164,7 @@ MOODS = "contento contenta seguro segura cansado cansada listo lista perdido per
 LASTING = CHANGES = TASKS = MORE_TASKS = ""
 JUDGEMENTS = "roto mal bien bueno malo raro lento perfecto demasiado"
 BIDDING = (r"(?:por favor,?\s+)?(?=\w)",)
+BEFORE_TOPICS = "para en con sobre"
 FORBIDDING = (r"^(?:no \w+(?:es|as|en|an)|nunca|jamás|nada de)\b(?=\s\w)",)
 STANDING = (r"\b(?:siempre|nunca|jamás|cada|en adelante|a partir de ahora|únicamente)\b",)
 HEDGING = (r"^(?:yo )?(?:creo|pienso) que ",)
@@ -175,7 +176,7 @@ AT_HAND = (
 
 # Rules that are for English alone so far
 
-BEFORE_DATE = ARRANGED = BEFORE_ORDINALS = ""
+BEFORE_DATE = PERFECT = ARRANGED = BEFORE_ORDINALS = ""
 STOP_WORDS = SECOND_PERSON = HAPPENINGS = WISHES = ""
 TIME_WORDS = NUMBERS = RELATIVES = PEOPLE = KIN = BELONGINGS = REQUIREMENTS = CORRECTING = ""
 MANY_VALUED = TOOL_DECISIONS = WEEKDAYS = MONTHS = PAST = FUTURE = TO_COME = REPEATED = ""

@@ -100,7 +100,7 @@ KEPT_CLAUSES = (
     ),
     (r"(?:le|la|les|l') ?[\w' ]{1,40} (?:est|sont) à rendre\b|la date limite\b", "fact"),
 )
-PASSING = (r"\b(?:aujourd'hui|ce soir|en ce moment)\b",)
+PASSING = (r"\b(?:aujourd'hui|pas encore|ce soir|en ce moment)\b",)
 CONJUNCTIONS = "et|mais"
 PRONOUNS = (r"\b(?:je|j'\w+|nous)\b",)
 ASIDES = (r"\bau fait\W*$",)
@@ -192,6 +192,7 @@ MOODS = "content contente ravi désolé désolée sûr sûre perdu prêt prête 
 LASTING = CHANGES = TASKS = MORE_TASKS = ""
 JUDGEMENTS = "cassé faux mauvais bon bien bizarre lent parfait trop"
 BIDDING = (r"(?:s'il te plaît,?\s+|stp,?\s+)?(?=\w)",)
+BEFORE_TOPICS = "pour dans sur avec"
 FORBIDDING = (
     r"^(?:n(?:e |')\w+ (?:pas|jamais|plus)|jamais|aucune?|"
     r"pas de(?! (?:problème|souci|quoi|panique)))\b",
@@ -209,7 +210,7 @@ AT_HAND = (
 
 # Rules that are for English alone so far
 
-BEFORE_DATE = ARRANGED = BEFORE_ORDINALS = ""
+BEFORE_DATE = PERFECT = ARRANGED = BEFORE_ORDINALS = ""
 STOP_WORDS = SECOND_PERSON = HAPPENINGS = WISHES = ""
 TIME_WORDS = NUMBERS = RELATIVES = PEOPLE = KIN = BELONGINGS = REQUIREMENTS = CORRECTING = ""
 MANY_VALUED = TOOL_DECISIONS = WEEKDAYS = MONTHS = PAST = FUTURE = TO_COME = REPEATED = ""

@@ -20,13 +20,13 @@ from mdmem.text.english import PAST_FORMS
 from mdmem.text.languages import alternatives, bare_statement
 
 _WORD = late.pattern(r"\w(?:[\w.'’@:/%-]*\w)?")
-_PART_END = late.pattern(r"\s*[,;]\s+(?![^(]*\))")
+_PART_END = late.pattern(r"(?<!\s)\s*[,;]\s+(?![^()]{0,80}\))")
 _CLAUSE_END = late.pattern(r"\s*[,;.!?(](?:\s|$)|\s[–—-]+\s|$")
 _BACK = late.pattern(rf"(?i)\b(?:{alternatives('GOING_BACK')})\s+(?=\S)")
-_BY_NOW = late.pattern(rf"(?i)[\s,]+(?:{alternatives('BY_NOW')})$")
+_BY_NOW = late.pattern(rf"(?i)(?<![\s,])[\s,]+(?:{alternatives('BY_NOW')})$")
 _SORTS = (
     late.pattern(r"\b\d{1,3}(?:\.\d{1,3}){3}\b"),
-    late.pattern(r"\S+@\S+\.\w+"),
+    late.pattern(r"(?<![^\s(<])[^\s@]{1,64}@[^\s@.]{1,63}(?:\.\w{1,63}){1,8}"),
     late.pattern(r"https?://\S+"),
     late.pattern(r"\b\d{1,2}:\d\d\b"),
     late.pattern(r"\b\d{4}-\d\d(?:-\d\d)?\b"),
@@ -127,7 +127,7 @@ def _clause_end(text: str) -> int:
 
 @cache
 def _contrast(language: ModuleType) -> Pattern[str]:
-    return late.pattern(rf"(?i)[\s,;(]+(?:{language.CONTRASTS})\s+(?=\S)")
+    return late.pattern(rf"(?i)(?<![\s,;(])[\s,;(]+(?:{language.CONTRASTS})\s+(?=\S)")
 
 
 def named_change(text: str) -> NamedChange | None:
