@@ -114,8 +114,12 @@ class TestPlace:
     def test_the_sentence_that_asks_may_state_something_beside(self, text: str, is_plain: bool):
         assert is_said("moved to Ghent", drafts(message(text), tools=False)) is is_plain
 
-    def test_a_sentence_without_end_is_not_plain(self):
-        endless = "what i say is, we decided to go and " * 20_000
+    @pytest.mark.parametrize(
+        "endless",
+        ["what i say is, we decided to go and " * 20_000, "we decided to go, the dog and " * 3000],
+        ids=["brought", "of many clauses"],
+    )
+    def test_a_sentence_without_end_is_not_plain(self, endless: str):
         assert {draft.source for draft in drafts(message(endless))} == {Source.INFERRED}
 
 

@@ -39,6 +39,8 @@ _FEWEST_WORDS, _MOST_WORDS = 3, 40
 _MOST_OF_SUBJECT = 7
 _NEAR = 4
 """Words behind a verb that may say what it is of."""
+_BEGINNING = 400
+"""Characters of a clause that its subject and verb are looked for in."""
 _TOKEN = late.pattern(r"[^\W_](?:[\w'@/:.-]*\w)?")
 _CLAUSE_END = late.pattern(
     r"[,;:(]|\s[–—-]+\s|\s(?:and|but|so|because|since|und|aber|weil|et|mais|y|pero)\s"
@@ -154,7 +156,7 @@ def clauses(text: str) -> list[tuple[str, str]]:
     starts = [
         (match["link"] or match["link_behind"] or "", match.start(), _begin(match))
         for match in _CLAUSE_START.finditer(text)
-        if begins_clause(text[match.end() :])
+        if begins_clause(text[match.end() : match.end() + _BEGINNING])
     ]
     ends = [*(start for _, start, _ in starts), len(text)]
     begun = [("", 0), *((link, end) for link, _, end in starts)]
