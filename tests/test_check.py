@@ -152,6 +152,15 @@ class TestDailyLog:
         assert "MDMEM_ALLOW=append git commit" in problems[0].hint
         assert refusals(problems, {"append"}) == ()
 
+    def test_what_is_struck_or_ticked_is_not_lost(self):
+        before = LOG + "- [ ] call Bo\n"
+        after = before.replace("- lunch", "- ~~lunch~~").replace("[ ] call", "[x] call")
+        assert judge(before, after, DAY) == ()
+        assert summaries(judge(before, after.replace("Bo", "Li"), DAY))[0][1:] == (
+            "append",
+            "error",
+        )
+
     def test_names_the_lost_line(self):
         assert "'- lunch'" in judge(LOG, LOG.replace("- lunch\n", ""), DAY)[0].message
 

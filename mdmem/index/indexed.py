@@ -31,6 +31,7 @@ from mdmem.text.facts import (
     may_have_copies,
     plain_tag,
     shown_text,
+    without_struck,
 )
 from mdmem.text.terms import (
     SplitText,
@@ -256,7 +257,7 @@ class HeadingWords:
 
 
 def words_of_file(entries: Sequence[Entry], usual_language: str) -> list[OwnWords]:
-    texts = [split_scripts(shown_text(entry)) for entry in entries]
+    texts = [split_scripts(without_struck(shown_text(entry))) for entry in entries]
     words = [lowered(text.spaced) for text in texts]
     languages = languages_of_file(words, usual_language)
     return list(map(_own_words, texts, words, languages))
@@ -312,7 +313,7 @@ def words_held(
     """The words of `query.own_terms` in an entry's text; without any, those in its headings, file
     name, tags or front matter.
     """
-    own = _kept_words_of_text(shown_text(entry), language)
+    own = _kept_words_of_text(without_struck(shown_text(entry)), language)
     pairs = terms_of_fields["grams"]
     in_text = _behind(terms_of_fields["text"], own.indexed.split()) | (
         _behind(pairs, grams(own.runs)) if pairs else set()

@@ -35,7 +35,7 @@ from mdmem.past.differences import DiffKind
 from mdmem.show.reviews import visible
 from mdmem.startup import late
 from mdmem.text.document import join_path
-from mdmem.text.facts import key_and_value, split_kind
+from mdmem.text.facts import key_and_value, split_kind, without_comments
 
 Token: TypeAlias = dict[str, Any]
 """A piece of a text as mistune parses it: `text` before its inline markup is read."""
@@ -152,7 +152,8 @@ def _scheme(url: str) -> str | None:
 def markdown_html(source: str, address_of: AddressOf | None = None) -> str:
     state = BlockState()
     state.env["address_of"] = address_of
-    return str(_parser().parse(source, state)[0])
+    shown = without_comments(source) if "%%" in source else source
+    return str(_parser().parse(shown, state)[0])
 
 
 def html_in_part(source: str, address_of: AddressOf | None = None) -> tuple[str, bool]:

@@ -47,7 +47,7 @@ def _parser() -> Markdown:
     # 12 ms, only for a terminal
     import mistune  # noqa: PLC0415
 
-    return mistune.create_markdown(renderer=None, plugins=["table", "strikethrough"])
+    return mistune.create_markdown(renderer=None, plugins=["table"])
 
 
 def plain(text: str) -> str:

@@ -43,6 +43,7 @@ _IN_NAME = " in the name of the file"
 _MAX_QUOTED_CHARS = 60
 _BLOCK_MARK = late.pattern("(?i)(?:<|&(?:amp;)*lt;)/?mdmem-context")
 _TIME = late.pattern(r"\d{2}:\d{2}")
+_TAKEN_BACK = late.pattern(r"~~|^(\s*[-+*] \[)[ xX-](?=\])")
 
 
 @dataclass(frozen=True, slots=True)
@@ -332,18 +333,23 @@ def _check_appending(path: str, old: list[str], new: list[str]) -> Iterator[Prob
 def _first_loss(old: list[str], new: list[str]) -> tuple[int, int] | None:
     """The number of the first removed line, and its place in the new ones, if any.
 
-    Blank lines and white space at the end of a line do not count.
+    Blank lines and white space at the end of a line do not count, nor what takes a line back.
     """
-    start = 0
+    start, said = 0, [_as_said(line) for line in new]
     for number, line in enumerate(old):
-        words = line.rstrip()
+        words = _as_said(line)
         if not words:
             continue
-        match = next((i for i in range(start, len(new)) if new[i].rstrip() == words), None)
+        match = next((i for i in range(start, len(new)) if said[i] == words), None)
         if match is None:
             return number, start
         start = match + 1
     return None
+
+
+def _as_said(line: str) -> str:
+    """A line of a log, whether it was struck or its box was ticked since or not."""
+    return _TAKEN_BACK.sub(r"\1", line.rstrip())
 
 
 def _count_front_lines(lines: list[str]) -> int:

@@ -22,7 +22,16 @@ from mdmem.model import MAX_FILE_BYTES, PATH_SEPARATOR, SectionPath
 from mdmem.model.errors import PathProblem, SectionProblem, TextProblem, field, near_names, one_of
 from mdmem.startup import late
 from mdmem.startup.records import dataclass
-from mdmem.text.scan import Block, BlockKind, Head, Piece, ScanResult, scan, spans
+from mdmem.text.scan import (
+    Block,
+    BlockKind,
+    Head,
+    Piece,
+    ScanResult,
+    scan,
+    spans,
+    with_html_comments,
+)
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
@@ -343,7 +352,7 @@ def _parse(body: str, bom: str, front: int) -> Document:
 
 def _source(body: str, lines: list[str], front: int) -> str:
     content = "".join(lines[front:]) if front else body
-    source = with_line_end(content, "\n").replace("\0", "\ufffd")
+    source = with_html_comments(with_line_end(content, "\n").replace("\0", "\ufffd"))
     return source if source.endswith("\n") else source + "\n"
 
 

@@ -29,7 +29,7 @@ from mdmem.text.document import (
     split_lines,
     with_line_end,
 )
-from mdmem.text.scan import BlockKind
+from mdmem.text.scan import COMMENT, COMMENT_OPEN, BlockKind
 
 _ID_DIGITS = 8
 _CACHED_ITEMS = 20_000
@@ -40,7 +40,7 @@ _MAX_KEY_COLONS = 4
 MARKER = late.pattern(
     r"^( {0,3})([-+*]|\d{1,9}[.)])( {1,4}(?! )| {1,4}(?=[\r\n]|$)|\t| (?= {4,})|(?=[\r\n]|$))"
 )
-_SIMPLE_ITEM = late.pattern(r"[-+*] (?!\[|\*\*|__|[a-z][a-z0-9_.]*: )([^\s^#<][^^#<\r\n]*)\n?\Z")
+_SIMPLE_ITEM = late.pattern(r"[-+*] (?!\[|\*\*|__|[a-z][a-z0-9_.]*: )([^\s^#<%~][^^#<%\r\n]*)\n?\Z")
 """A one-line item of plain words, unless they end in a parenthesis."""
 _ASCII_WORD = late.pattern("[a-z0-9]+")
 _FEWEST_WORDS = 3
@@ -50,12 +50,15 @@ _FIRST_UNSPACED = "\u0e00"
 _DATED = late.pattern(r"\d{4}-\d{2}-\d{2}\b|\d{1,2}:\d{2}\b")
 TASK_BOX = late.pattern(r"\[[ xX]\] ")
 _DONE_BOX = late.pattern(r"\[[xX-]\] ")
+_STRUCK = late.pattern(r"(?s)(?<![~\\])~~(?=[^\s~])(?:(?!~~|\n[ \t]*\n).)*(?<!\s)~~(?!~)")
 KIND_LABEL = late.pattern(r"^\[([^\W\d_]{2,})\](?![(\[:])[ \t]*")
 _BLOCK_ID = late.pattern(r"(?:^|\s)\^[A-Za-z0-9-]+$")
-_COMMENT = late.pattern(r"(?s)<!--.*?(?:-->|\Z)")
-COMMENT_SPAN = late.pattern(r"(?s)(?<!\\)(?:\\\\)*<!--.*?(?:-->|\Z)")
+_ANY_COMMENT = rf"{COMMENT}|<!--.*\Z"
+_COMMENT = late.pattern(rf"(?s){_ANY_COMMENT}")
+COMMENT_SPAN = late.pattern(rf"(?s)(?<!\\)(?:\\\\)*(?:{_ANY_COMMENT})")
 """A comment, closed or not, that no backslash escapes."""
-_COMMENT_OPEN = late.pattern(r"(?<!\\)(?:\\\\)*<!--")
+_HTML_OPEN = late.pattern(r"(?<!\\)(?:\\\\)*<!--")
+_COMMENT_OPEN = late.pattern(rf"(?<!\\)((?:\\\\)*)({COMMENT_OPEN})")
 UNTIL = late.pattern(r"(?:^|\s)\(until (\d{4}-\d{2}-\d{2})\)\s*$")
 """An expiry; `split_until` decides whether it counts."""
 _COLON = late.pattern(r":(?=\s)")
@@ -169,13 +172,21 @@ def before_marks(text: str) -> int:
     caret = text.rfind("^", 0, end)
     if caret >= 0 and (match := _BLOCK_ID.search(text, max(0, caret - 1), end)):
         end = _strip_end(text, match.start())
-    while text.endswith("-->", 0, end):
-        before = text.rfind("-->", 0, end - 3)
-        match = _COMMENT_OPEN.search(text, before + 3 if before >= 0 else 0, end - 3)
-        if not match:
-            break
-        end = _strip_end(text, match.end() - len("<!--"))
+    while (start := _comment_before(text, end)) is not None:
+        end = _strip_end(text, start)
     return end
+
+
+def _comment_before(text: str, end: int) -> int | None:
+    """The offset of a comment that ends at `end`."""
+    if text.endswith("%%", 0, end):
+        start = max(0, text.rfind("%%", 0, end - 2))
+        return start if _COMMENT.fullmatch(text, start, end) else None
+    if not text.endswith("-->", 0, end):
+        return None
+    before = text.rfind("-->", 0, end - 3)
+    match = _HTML_OPEN.search(text, before + 3 if before >= 0 else 0, end - 3)
+    return match.end() - len("<!--") if match else None
 
 
 def before_tags(text: str, end: int) -> tuple[int, tuple[str, ...]]:
@@ -336,9 +347,21 @@ def _items(document: Document, start: int, end: int, word: str) -> Iterator[Item
 
 @lru_cache(maxsize=_CACHED_ITEMS)
 def has_words(item: str) -> bool:
-    """True if an item has more than kind, comments and block id; tags alone are words."""
+    """True if an item has more than kind, comments and block id, and is not struck as a whole; tags
+    alone are words.
+    """
     _, words = split_kind(item_text(item).strip())
-    return bool(_COMMENT.sub("", words[: before_marks(words)]).strip())
+    words = _COMMENT.sub("", words[: before_marks(words)]).strip()
+    if "~~" not in words:
+        return bool(words)
+    return bool(
+        _DONE_BOX.sub("", without_struck(words[: before_tags(words, len(words))[0]])).strip()
+    )
+
+
+def without_struck(text: str) -> str:
+    """A text without the words between `~~`, which somebody took back."""
+    return _STRUCK.sub("", text) if "~~" in text else text
 
 
 def section_items(document: Document, section: Section) -> tuple[Item, ...]:
@@ -365,7 +388,7 @@ def ids_of(fact: Fact) -> tuple[FactId, ...]:
 
 def _spellings(key: str) -> set[str]:
     """A key with and without bold marks, normalised and without `write_item`'s escapes."""
-    written = key.strip().replace("\\<!--", "<!--")
+    written = key.strip().replace("\\<!--", "<!--").replace("\\%%", "%%")
     unescaped = written.removeprefix("\\")
     written = unescaped if _OPENER.match(unescaped) or KIND_LABEL.match(unescaped) else written
     return {normalise(written), normalise(written.replace("**", "").replace("__", ""))}
@@ -440,7 +463,7 @@ def _escape_line(line: str, number: int) -> str:
 
 
 def _escape_comments(text: str) -> str:
-    return _COMMENT_OPEN.sub(lambda match: match[0].replace("<", "\\<"), text)
+    return _COMMENT_OPEN.sub(r"\1\\\2", text)
 
 
 def _escape_labels(text: str) -> str:
@@ -511,7 +534,7 @@ _CODE = (
     r" \t]*(?P=fence)|\Z)|(?P<ticks>`+)(?!`).*?(?<!`)(?P=ticks)(?!`)"
 )
 _COMMENT_OF_ITEM = late.pattern(
-    rf"(?ms)(?P<code>{_CODE}|`+)|^[ \t]*<!--.*?-->[ \t]*(?:\n|\Z)|[ \t]*<!--.*?-->"
+    rf"(?ms)(?P<code>{_CODE}|`+)|^[ \t]*(?:{COMMENT})[ \t]*(?:\n|\Z)|[ \t]*(?:{COMMENT})"
 )
 """Comments in an item, but not escaped or in code."""
 _ID_OF_FIRST_LINE = late.pattern(r"\A(.*\S)[ \t]+\^[A-Za-z0-9-]+[ \t]*\n")
@@ -616,17 +639,20 @@ def shown_text(entry: Entry) -> str:
     """The text for readers, without comments and block id within it, which count for its id."""
     text = entry.text
     return (
-        _without_comments(text)
-        if entry.fact is not None and ("<!--" in text or ("^" in text and "\n" in text))
+        _shown(text)
+        if entry.fact is not None and (has_comment(text) or ("^" in text and "\n" in text))
         else text
     )
 
 
 @lru_cache(maxsize=_TEXTS_KEPT)
-def _without_comments(text: str) -> str:
-    return _ID_OF_FIRST_LINE.sub(
-        r"\1\n", _COMMENT_OF_ITEM.sub(lambda match: match["code"] or "", text).rstrip() + "\n"
-    ).rstrip()
+def _shown(text: str) -> str:
+    return _ID_OF_FIRST_LINE.sub(r"\1\n", without_comments(text).rstrip() + "\n").rstrip()
+
+
+def without_comments(text: str) -> str:
+    """A Markdown text without its comments; code keeps what looks like one."""
+    return _COMMENT_OF_ITEM.sub(lambda match: match["code"] or "", text)
 
 
 def _section_and_end(document: Document, line: int) -> tuple[SectionPath, int]:
@@ -635,11 +661,16 @@ def _section_and_end(document: Document, line: int) -> tuple[SectionPath, int]:
 
 
 def _has_content(raw: str, fact: Fact) -> bool:
-    return has_words(raw) if "<!--" in raw or "^" in raw else bool(fact.text)
+    return has_words(raw) if has_comment(raw) or "^" in raw or "~~" in raw else bool(fact.text)
+
+
+def has_comment(text: str) -> bool:
+    """True if a text may have a comment."""
+    return "<!--" in text or "%%" in text
 
 
 def _block_text(kind: BlockKind, raw: str) -> str:
     """The words of a block without comments; code keeps what looks like one."""
-    return (
-        raw.strip() if kind is BlockKind.CODE or "<" not in raw else _COMMENT.sub("", raw).strip()
-    )
+    if kind is BlockKind.CODE or not has_comment(raw):
+        return raw.strip()
+    return (without_comments(raw) if "%%" in raw else _COMMENT.sub("", raw)).strip()

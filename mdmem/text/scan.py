@@ -169,6 +169,34 @@ _FRESH = r"\n(?:(?=#{1,6} |[-*+] [^\s*+-])|[ \t]*\n(?=[^ \t\n]))"
 """Before fresh points, unless a fence or HTML block is open."""
 
 
+HTML_COMMENT = r"<!--.*?-->"
+_MANY_LINES = r"%%(?!%)(?:(?!%%)[^\n])*\n(?:(?!%%).)*%%"
+_AUTHORS = (
+    r"(?<![%\\])(?:%%(?![%\s])|(?<!\d)%%(?!%))(?:(?!%%|\n[ \t]*\n).)*(?:(?<!\s)%%|%%(?!\w))"
+    rf"|(?<![^\n]){_MANY_LINES}"
+)
+COMMENT = rf"{HTML_COMMENT}|{_AUTHORS}"
+"""A comment, of HTML or of Obsidian (`%%…%%`, in a paragraph or from the beginning of a line), with
+flag `s`. Signs as in `50%% of` and `for %%i in (*) do echo %%i` make none.
+"""
+COMMENT_OPEN = r"<!--|(?<!%)(?:%%(?![%\s])|(?<!\d)%%(?!%))"
+_BLOCK_COMMENT = (
+    r"(?sm)(?P<other>^[ \t]*(?P<ticks>`{3,}|~{3,}).*?(?:^[ \t]*(?P=ticks)|\Z)|<!--.*?(?:-->|\Z))"
+    rf"|^ {{0,3}}{_MANY_LINES}"
+)
+
+
+def with_html_comments(source: str) -> str:
+    """A text whose comments of several lines between `%%` are HTML's, with the same lines."""
+    if "%%" not in source:
+        return source
+    return re.sub(
+        _BLOCK_COMMENT,
+        lambda match: match["other"] or "<!--" + "\n" * match[0].count("\n") + "-->",
+        source,
+    )
+
+
 @cache
 def _below(column: int) -> str:
     return rf"(?>(?:(?>(?:{_BLANK})*){_indent(column)}{_WORDS}{_LINE})*)"
