@@ -10,7 +10,7 @@ from mdmem.show.hits import plain
 
 CASES = {
     "plain words": "plain words",
-    "**bold** *leaning* __both__ ~~gone~~": "bold leaning both gone",
+    "**bold** *leaning* __both__ ~~gone~~": "bold leaning both ~~gone~~",
     "`a *b* &amp;` and code": "a *b* &amp; and code",
     "[a link](https://x.org 'title') and ![a picture](p.png)": "a link and a picture",
     "<https://x.org> https://y.org": "https://x.org https://y.org",

@@ -159,7 +159,8 @@ def _with_found(
 
     def ask(query: str, meaning_seconds: float = 0.0) -> tuple[Hit, ...]:
         asked = Search(query=query, limit=_number_asked(request.tokens))
-        return search.search_in(workspace, index, asked, say, meaning_seconds=meaning_seconds).hits
+        found = search.search_in(workspace, index, asked, say, meaning_seconds=meaning_seconds)
+        return tuple(hit for hit in found.hits if not hit.done)
 
     ask_meaning = (
         partial(ask, meaning_seconds=_MEANING_SECONDS)

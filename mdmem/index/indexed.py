@@ -27,7 +27,8 @@ from mdmem.startup.records import dataclass
 from mdmem.text.document import plain_title
 from mdmem.text.facts import (
     ABOUT_JOINT,
-    is_done,
+    is_done_task,
+    is_open_task,
     may_have_copies,
     plain_tag,
     shown_text,
@@ -52,7 +53,8 @@ PAST_LABEL = "mark:past"
 """Of rows that are no longer current, moved or not."""
 MOVED_LABEL = "mark:moved"
 CONTRADICTED_LABEL = "mark:contradicted"
-DONE_LABEL = "mark:done"
+DONE_LABEL, OPEN_LABEL = "mark:done", "mark:open"
+"""Of tasks."""
 COPIED_LABEL = "mark:copied"
 """Of all rows but perhaps one of a fact that is in several lines; of some others too."""
 
@@ -102,11 +104,11 @@ def entry_labels(entry: Entry, kind: FileKind, owner: str, place: str) -> str:
     labels = f"{owner} {statement_label(entry)} {place}"
     for tag in entry.tags:
         labels += f" {as_label('tag', folded_label(tag))}"
-    is_open_task = entry.fact and entry.text.startswith("[ ] ")
-    if kind_name := entry.kind or ("task" if is_open_task else None):
+    is_open = is_open_task(entry)
+    if kind_name := entry.kind or ("task" if is_open else None):
         labels += f" {as_label('kind', folded_label(kind_name))}"
-    if entry.fact is not None and is_done(entry.text):
-        labels += f" {DONE_LABEL}"
+    if is_open or is_done_task(entry):
+        labels += f" {OPEN_LABEL if is_open else DONE_LABEL}"
     return (
         f"{labels} {FACT_LABEL}"
         if entry.fact is not None and kind is not FileKind.BOOTSTRAP

@@ -18,6 +18,7 @@ from mdmem.index.indexed import (
     DONE_LABEL,
     FACT_LABEL,
     MOVED_LABEL,
+    OPEN_LABEL,
     PAST_LABEL,
     actor_label,
     address_digest,
@@ -65,7 +66,7 @@ class Filter:
     - `since`, `until`: inclusive, by the entry's day, else its commit's in `zone` (None: the
       system's), else today.
     - `min_confidence`: pending edits pass. `facts_only`: list items only; `contradicted`: those
-      that contradict others; `undone`: without tasks that are done.
+      that contradict others; `undone`: without tasks that are done, `settled`: without open ones.
     - `log_days_from`: daily logs only from that day on; entries without a day pass.
     - `valid_on`: without entries that expired before; `until D` holds through D.
     - `expires_by`: entries with a last day up to this one.
@@ -89,6 +90,7 @@ class Filter:
     facts_only: bool = False
     contradicted: bool = False
     undone: bool = False
+    settled: bool = False
     valid_on: date | None = None
     expires_by: date | None = None
     zone: tzinfo | None = None
@@ -442,11 +444,9 @@ def _conditions(passing_filter: Filter, today: date) -> Iterator[tuple[Occur, Qu
                 index_option="basic",
             ),
         )
-    if passing_filter.undone:
-        yield (
-            Occur.MustNot,
-            Query.term_query(schema(), "label", DONE_LABEL, index_option="basic"),
-        )
+    without = {DONE_LABEL: passing_filter.undone, OPEN_LABEL: passing_filter.settled}
+    for label in filter(without.get, without):
+        yield Occur.MustNot, Query.term_query(schema(), "label", label, index_option="basic")
     for condition in _labels(passing_filter):
         yield Occur.Must, Query.const_score_query(condition, 0.0)
     if passing_filter.since is not None or passing_filter.until is not None:

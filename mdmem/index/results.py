@@ -18,7 +18,7 @@ from mdmem.model.searches import Explanation, Factor, Hit, ScorePart
 from mdmem.model.trail import Entry
 from mdmem.startup import late
 from mdmem.startup.records import dataclass, replace
-from mdmem.text.facts import shown_text
+from mdmem.text.facts import is_done_task, shown_text
 from mdmem.text.terms import indexed_words, stem
 
 _WORD = late.pattern(r"[0-9]{4}-[0-9]{2}-[0-9]{2}|\w+")
@@ -461,6 +461,7 @@ def make_hit(row: IndexRow, score: float, wanted: Filter, today: date, near: boo
         retracted=now and life.is_live and life.status is Status.REMOVED,
         workspace=row.workspace,
         claimed_by=origin.claimed_by if origin else None,
+        done=is_done_task(entry),
     )
 
 

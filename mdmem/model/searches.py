@@ -177,7 +177,8 @@ class Hit:
     the user (until the answer is complete: as in `Origin`, as are `cites` and `attribute`).
     `later`: a newer statement that seems to correct it. `proposed`: an open part of the asking
     actor's own proposal. `workspace`: its name in a pool; None for this one. `claimed_by`: the
-    agent that names the user as its source. `like`: only its meaning matches, no word.
+    agent that names the user as its source. `like`: only its meaning matches, no word. `done`: a
+    task that is ticked or cancelled.
     """
 
     path: str
@@ -214,6 +215,7 @@ class Hit:
     workspace: str | None = None
     claimed_by: str | None = None
     like: bool = False
+    done: bool = False
 
     @property
     def file(self) -> str:

@@ -34,7 +34,7 @@ from mdmem.model.trail import Ranges
 from mdmem.past import fresh_trail
 from mdmem.queries import folders, later
 from mdmem.startup.records import replace
-from mdmem.text.facts import plain_tag, split_key
+from mdmem.text.facts import OPEN_BOX, plain_tag, split_key
 from mdmem.workspace import Progress, Say, Workspace
 
 if TYPE_CHECKING:
@@ -53,8 +53,12 @@ def search(
 ) -> SearchResult:
     """The entries that answer a query best; raises UsageProblem.
 
-    `#x` and `tag:x` in it are a tag where an entry has it, else words.
+    `#x` and `tag:x` in it are a tag where an entry has it, else words; `[ ]` asks for open tasks.
     """
+    if OPEN_BOX.strip() in request.query and not request.kind and not request.sessions:
+        words = request.query.replace(OPEN_BOX.strip(), " ")
+        found = search(workspace, replace(request, query=words, kind="task"), say, progress)
+        return replace(found, query=request.query)
     is_plain = request.sessions or not ("#" in request.query or "tag:" in request.query)
     asked = request if is_plain else _with_tags(workspace, request, say)
     return replace(_search(workspace, asked, say, progress), query=request.query)
@@ -504,6 +508,7 @@ def facts_in(
         until=until,
         facts_only=True,
         undone=not request.everything,
+        settled=not (request.everything or request.kind or request.ids or request.key),
         valid_on=None if request.everything else today,
         expires_by=_last_day_to_expire(workspace, request),
         history=request.everything,
@@ -562,6 +567,7 @@ def tags_in(
     entry_filter = Filter(
         facts_only=True,
         undone=True,
+        settled=True,
         valid_on=today,
         zone=config.zone(workspace.settings.timezone),
     )

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from mdmem.model import CommitId, Op, OtherReading, SectionPath, Source, Status
 from mdmem.model.errors import number_of, printable
 from mdmem.text.document import join_path
-from mdmem.text.facts import is_done
 
 if TYPE_CHECKING:
     from mdmem.model.history import ChangeList, Made
@@ -129,7 +128,7 @@ def hit_remarks(hit: Hit) -> tuple[str, ...]:
         *([f"({status}{by})"] if hit.status is not Status.CURRENT else []),
         *([f"(contradicts {', '.join(hit.contradicts)})"] if hit.contradicts else []),
         *([f"(later: {hit.later})"] if hit.later else []),
-        *(["(done)"] if is_done(hit.text) else []),
+        *(["(done)"] if hit.done else []),
         *(["(uncommitted)"] if hit.uncommitted else []),
         *(["(proposed)"] if hit.proposed else []),
         *(["(near)"] if hit.near else []),

@@ -20,8 +20,8 @@ from mdmem.text.document import join_path
 _Reader = Callable[[Any], Any]
 _HIT = (
     "path start_line end_line section kind day text score fact tags source confidence status"
-    " superseded_by contradicts later near commit uncommitted cites also author about workspace"
-    " proposed? like? explain=explanation!"
+    " superseded_by contradicts later near done commit uncommitted cites also author about"
+    " workspace proposed? like? explain=explanation!"
 )
 _PART = (
     "part=name path section op old new origin.source origin.confidence origin.reason origin.cites"
@@ -250,6 +250,7 @@ def _message(hit: Any) -> dict[str, Any]:
         "contradicts": [],
         "later": None,
         "near": False,
+        "done": False,
         "commit": None,
         "uncommitted": False,
         "cites": [],

@@ -49,6 +49,7 @@ _CONTENT_WORD = late.pattern(r"[^\W_]+(?:['’][^\W_]+)*")
 _FIRST_UNSPACED = "\u0e00"
 _DATED = late.pattern(r"\d{4}-\d{2}-\d{2}\b|\d{1,2}:\d{2}\b")
 TASK_BOX = late.pattern(r"\[[ xX]\] ")
+OPEN_BOX = "[ ] "
 _DONE_BOX = late.pattern(r"\[[xX-]\] ")
 _STRUCK = late.pattern(r"(?s)(?<![~\\])~~(?=[^\s~])(?:(?!~~|\n[ \t]*\n).)*(?<!\s)~~(?!~)")
 KIND_LABEL = late.pattern(r"^\[([^\W\d_]{2,})\](?![(\[:])[ \t]*")
@@ -94,9 +95,13 @@ def may_repeat(text: str) -> bool:
     return is_dated(text) or bool(TASK_BOX.match(text))
 
 
-def is_done(text: str) -> bool:
+def is_done_task(entry: Entry) -> bool:
     """True for an item of a list of tasks that is ticked or cancelled."""
-    return bool(_DONE_BOX.match(text))
+    return entry.fact is not None and bool(_DONE_BOX.match(entry.text))
+
+
+def is_open_task(entry: Entry) -> bool:
+    return entry.fact is not None and entry.text.startswith(OPEN_BOX)
 
 
 def may_have_copies(text: str, key: str | None) -> bool:

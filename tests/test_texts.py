@@ -1,0 +1,63 @@
+"""Everybody's text: what of a file is an entry, what was taken back, and which words find it."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import World
+from workspaces import Desk, desk
+
+from mdmem.memory import Memory
+from mdmem.model.prompts import BuildContext
+from mdmem.model.searches import ListFacts, Search
+
+
+@pytest.fixture
+def at(world: World, repository: Path) -> Desk:
+    return desk(world, repository)
+
+
+def memory(at: Desk, text: str, path: str = "MEMORY.md") -> Memory:
+    """A workspace whose file is committed with this text."""
+    at.write(path, text)
+    at.commit()
+    return Memory.open(at.root, os.environ)
+
+
+def found(memory: Memory, query: str, **options: Any) -> list[str]:
+    """The texts that an answer gives, without those that only stand near."""
+    hits = memory.search(Search(query, **options)).hits
+    return [hit.text for hit in hits if not hit.near]
+
+
+def listed(memory: Memory, **options: Any) -> list[str]:
+    return [hit.text for hit in memory.facts(ListFacts(**options)).facts]
+
+
+class TestTakenBack:
+    TEXT = "# Memory\n\n## Prices\n\n- the gate code is 1234\n- the roof costs 400 euros\n"
+
+    def test_a_struck_item_is_of_the_past_from_its_commit_on(self, at: Desk):
+        memory(at, self.TEXT)
+        struck = memory(at, self.TEXT.replace("the gate code is 1234", "~~the gate code is 1234~~"))
+        assert found(struck, "gate code") == []
+        assert found(struck, "gate code", history=True) == ["the gate code is 1234"]
+        assert listed(struck) == ["the roof costs 400 euros"]
+
+    def test_struck_words_are_shown_and_find_nothing(self, at: Desk):
+        struck = memory(at, self.TEXT.replace("400", "~~400~~ 380"))
+        assert found(struck, "roof") == ["the roof costs ~~400~~ 380 euros"]
+        assert found(struck, "400") == []
+
+    def test_tasks_open_and_done(self, at: Desk):
+        tasks = memory(
+            at, "# Memory\n\n## Jobs\n\n- [ ] oil the winch\n- [x] buy timber\n- [-] sell timber\n"
+        )
+        assert listed(tasks) == []
+        assert listed(tasks, kind="task") == found(tasks, "[ ]") == ["[ ] oil the winch"]
+        hits = tasks.search(Search("timber")).hits
+        assert {hit.text for hit in hits if hit.done} == {"[x] buy timber", "[-] sell timber"}
+        block = tasks.context(BuildContext("did we oil the winch and sell or buy timber?")).text
+        assert "winch" in block
+        assert "timber" not in block
