@@ -57,7 +57,8 @@ class Rule:
 
 _PLACEHOLDER = late.pattern(
     r"(?i)example|sample|placeholder|your|change.?me|replace|dummy|fake|redacted|insert|xxxx|"
-    r"\*{3}|\.{3}|0{8}|12345|abcdef|todo|foobar|"
+    r"\*{3}|\.{3}|…|•{3}|0{8}|12345|abcdef|todo|foobar|"
+    r"^0x[0-9a-f]{40}$|(?-i:^[A-Z]{2,}(?:_[A-Z]{2,})+$)|"  # a public address, a name of a value
     r"^(?:none|null|true|false|undefined|secret|password|passwd)$|"
     r"[<>{}]|\$[({]|%[sd(]|^\$[A-Za-z_]|environ|getenv|process\.|config\.|"
     r"settings\.|secrets\.|vault:|::|\(\)|=>|://"
@@ -77,6 +78,8 @@ _MAX_NAME_CHARS = 40
 _MIN_ENTROPY = 2.6
 _MAX_RANDOM_CHUNK = 3.2
 """Mean length of runs of one case or class: longer in words, below 2.5 in random text."""
+_CLOSING = ".,:)]}"
+"""Signs behind a value, of which three dots mask its end (`sk-df6b...`)."""
 
 
 def _entropy(text: str) -> float:
@@ -283,8 +286,8 @@ RULES: tuple[Rule, ...] = (
         kind="url-password",
         literals=("://",),
         pattern=(
-            r"(?i)(?<![a-z0-9])[a-z][a-z0-9+.\-]{1,20}://[^\s:/@\"'`<>]{0,64}:"
-            r"(?P<secret>[^\s/@\"'`<>]{4,128})@[A-Za-z0-9\[]"
+            r"(?i)(?<![a-z0-9])[a-z][a-z0-9+.\-]{1,20}://(?P<user>[^\s:/@\"'`<>]{0,64}):"
+            r"(?!(?P=user)@)(?P<secret>[^\s/@\"'`<>]{4,128})@[A-Za-z0-9\[]"
         ),
         judge=lambda value: (
             _is_no_placeholder(value)
@@ -424,12 +427,15 @@ def _matches_of(rule: Rule, text: str, strict: bool) -> Iterator[tuple[str, int,
         start = match.start(group)
         # A match that overlaps a secret is not judged: that would take long where one prefix is
         # repeated thousands of times.
-        if start < last_end or _is_accepted(rule, match[group].rstrip(".,:)]}"), strict):
+        if start < last_end or _is_accepted(rule, match[group], strict):
             last_end = start + len(match[group].rstrip("."))
             yield rule.kind, start, last_end
 
 
-def _is_accepted(rule: Rule, value: str, strict: bool) -> bool:
+def _is_accepted(rule: Rule, written: str, strict: bool) -> bool:
+    value = written.rstrip(_CLOSING)
+    if "..." in written[len(value) :]:
+        value += "..."
     return (
         rule.judge is None
         or rule.judge(value)
