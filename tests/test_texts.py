@@ -3,14 +3,17 @@
 import os
 from pathlib import Path
 from typing import Any
+from unicodedata import normalize
 
 import pytest
 from conftest import World
 from workspaces import Desk, desk
 
 from mdmem.memory import Memory
+from mdmem.model.history import ShowBlame
 from mdmem.model.prompts import BuildContext
 from mdmem.model.searches import ListFacts, Search
+from mdmem.model.writes import Action, EditSection
 
 
 @pytest.fixture
@@ -33,6 +36,18 @@ def found(memory: Memory, query: str, **options: Any) -> list[str]:
 
 def listed(memory: Memory, **options: Any) -> list[str]:
     return [hit.text for hit in memory.facts(ListFacts(**options)).facts]
+
+
+def test_a_decomposed_name_is_found_as_it_is_typed(at: Desk):
+    at.write("mdmem.toml", 'paths = ["*.md"]\n')
+    typed, name = "Küche.md", normalize("NFD", "Küche.md")
+    kitchen = memory(at, "# Küche\n\n## Plan\n\n- Salz kaufen\n", name)
+    kitchen.apply(EditSection("Plan", Action.APPEND, "- Erde", file=typed))
+    assert at.read(name).endswith("- Salz kaufen\n- Erde\n")
+    assert found(kitchen, "kaufen", file=typed) == ["Salz kaufen"]
+    assert kitchen.outline(typed) == kitchen.outline(name)
+    assert [line.text for line in kitchen.blame(ShowBlame(file=typed)).lines][-1] == "- Erde"
+    assert kitchen.blame(ShowBlame(typed)) == kitchen.blame(ShowBlame(file=typed))
 
 
 class TestTakenBack:

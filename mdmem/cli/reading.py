@@ -211,7 +211,7 @@ def blame(
 
     Works for a section, a fact or a file.
     """
-    if section is None and not preamble:
+    if section is None and file is None and not preamble:
         raise missing("argument 'SECTION', or --preamble", call.command)
     result = open_memory(call).blame(
         ShowBlame(section=section, file=file, nth=nth, preamble=preamble)

@@ -12,6 +12,7 @@ from itertools import islice
 from pathlib import Path
 from posixpath import normpath
 from typing import TYPE_CHECKING, Any, TypeVar, cast
+from unicodedata import normalize
 
 from mdmem.editors import facts as fact_editor
 from mdmem.folder import files, layout
@@ -126,8 +127,13 @@ def run_meant(workspace: Workspace, word: str) -> str:
 
 
 def path_meant(workspace: Workspace, file: str) -> str:
-    """The path of a file that is named without its ending or by an alias; a folder's as it is."""
+    """The path of a file that is named without its ending, by an alias or in another Unicode form;
+    a folder's as it is.
+    """
     folder = [normpath(file)]
+    if not file.isascii() and folder[0] not in (paths := _memory_paths(workspace)):
+        composed = normalize("NFC", folder[0])
+        file = next((each for each in paths if normalize("NFC", each) == composed), file)
     return (
         not layout.is_markdown(file)
         and not any(layout.within(each, folder) for each in _memory_paths(workspace))
@@ -243,16 +249,18 @@ def file_named(workspace: Workspace, word: str) -> FilePath | None:
     if days_ago is not None:
         log = workspace.log_path(workspace.now().date() - timedelta(days=days_ago))
         return log if (workspace.root / log).exists() else None
-    folded = normpath(word).casefold().removesuffix(".md")
+    folded = _folded_stem(normpath(word))
     stems = {
-        path: path.casefold().removesuffix(".md")
-        for path in workspace.memory_files()
-        if not layout.is_outside(path)
+        path: _folded_stem(path) for path in workspace.memory_files() if not layout.is_outside(path)
     }
     whole = [path for path, stem in stems.items() if stem == folded]
     paths = whole or [path for path, stem in stems.items() if stem.rpartition("/")[2] == folded]
     paths = paths or list(islice(_with_alias(workspace, word.strip().casefold()), 2))
     return paths[0] if len(paths) == 1 else None
+
+
+def _folded_stem(path: str) -> str:
+    return normalize("NFC", path).casefold().removesuffix(".md")
 
 
 def _with_alias(workspace: Workspace, folded: str) -> Iterator[FilePath]:

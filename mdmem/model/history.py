@@ -159,7 +159,7 @@ class ShowHistory:
 
 @dataclass(frozen=True, slots=True)
 class ShowBlame:
-    """Ask which commit added each line of a section, or of the preamble."""
+    """Ask which commit added each line of a section, of the preamble, or of a whole file."""
 
     section: str | None = None
     file: str | None = None
@@ -167,8 +167,13 @@ class ShowBlame:
     preamble: bool = False
 
     def __post_init__(self) -> None:
-        if (self.section is None) is not self.preamble:
-            raise UsageProblem(f"name a section, or give {field('preamble')}")
+        is_named = self.section is not None
+        if is_named and self.preamble or not (is_named or self.preamble or self.file):
+            raise UsageProblem(f"name a section or a file, or give {field('preamble')}")
+
+    @property
+    def whole_file(self) -> bool:
+        return self.section is None and not self.preamble
 
 
 @dataclass(frozen=True, slots=True)

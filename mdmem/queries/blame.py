@@ -125,6 +125,8 @@ def show_blame(workspace: Workspace, request: ShowBlame, say: Say) -> Blame:
     """
     path, word = lookup.memory_file(workspace, request.file), request.section
     with look_back(workspace, say) as past:
+        if request.whole_file and (whole := _blame_file(past, path, None)):
+            return whole
         try:
             section = section_on_disk(workspace, path, word, request.nth)
         except (SectionProblem, PathProblem) as problem:
