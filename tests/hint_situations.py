@@ -378,6 +378,14 @@ _MORE = [
     Situation(
         ("doctor",), do(code, ("init", "--outside", "--no-hooks"), ("init", "--here", "--no-hooks"))
     ),
+    Situation(
+        ("doctor",),
+        do(
+            settings_file('paths = ["**/*.md"]\n'),
+            file("MEMORY 2.md", "- x\n"),
+            file("a.excalidraw.md", ""),
+        ),
+    ),
     Situation(("doctor",), user_settings('[project."/gone/app"]\nworkspace = "HERE"\n')),
     Situation(("doctor",), do(remote, file(".git/index.lock", ""))),
     Situation(("doctor",), file("AGENTS.md", "<!-- mdmem:begin -->\nold\n<!-- mdmem:end -->\n")),

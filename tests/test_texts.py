@@ -7,6 +7,7 @@ from unicodedata import normalize
 
 import pytest
 from conftest import World
+from examination import examine
 from workspaces import Desk, desk
 
 from mdmem.memory import Memory
@@ -76,3 +77,43 @@ class TestTakenBack:
         block = tasks.context(BuildContext("did we oil the winch and sell or buy timber?")).text
         assert "winch" in block
         assert "timber" not in block
+
+
+class TestNoMemory:
+    @pytest.mark.parametrize(
+        "name",
+        [
+            "2026-05-04.sync-conflict-20260505-081500-ABCDEFG",
+            "2026-05-04 (Ada's conflicted copy 2026-05-05)",
+            "2026-05-04_conflict-20260505-081500",
+            "2026-05-04 2",
+            "2026-05-04 (1)",
+            "2026-05-04-LAPTOP-7QX2K",
+        ],
+    )
+    def test_a_conflict_copy_is_left_out_and_named(self, at: Desk, name: str):
+        log = "# 2026-05-04\n\n## 09:00\n\n- the gate code is 4455\n"
+        at.write(f"memory/{name}.md", log + "- the shed key hangs by the door\n")
+        house = memory(at, log, "memory/2026-05-04.md")
+        assert found(house, "gate shed") == ["the gate code is 4455"]
+        assert (f"memory/{name}.md", "a conflict copy of memory/2026-05-04.md") in (
+            house.status().skipped
+        )
+        (only,) = (each for each in examine(at) if name in each.message)
+        assert "with 1 line of its own" in only.message
+
+    @pytest.mark.parametrize("name", ["Report (2)", "Report 2", "Conflict of 1914", "Area-TOP-10"])
+    def test_what_only_looks_like_one_is_memory(self, at: Desk, name: str):
+        assert found(memory(at, "# R\n\n- tea is green\n", f"memory/{name}.md"), "tea")
+
+    def test_others_folders_and_a_vaults_templates(self, at: Desk):
+        at.write("mdmem.toml", 'paths = ["**/*.md", "docs/vendor/*.md"]\n')
+        at.write(".obsidian/templates.json", '{"folder": "Extras/Templates"}')
+        at.write(".obsidian/plugins/templater-obsidian/data.json", "no JSON")
+        for folder in ("node_modules/x", "Extras/Templates", ".trash", "docs/node_modules"):
+            at.write(f"{folder}/a.md", "# A\n\n- hidden heron\n")
+        at.write("plan.excalidraw.md", "# Drawing\n\n- hidden heron\n")
+        at.write("docs/vendor/b.md", "# B\n\n- heron of a vendor\n")
+        notes = memory(at, "# N\n\n- a heron\n", "Extras/n.md")
+        assert sorted(found(notes, "heron")) == ["a heron", "heron of a vendor"]
+        assert listed(notes, file="plan.excalidraw.md") == []

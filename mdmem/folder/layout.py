@@ -21,8 +21,6 @@ from mdmem.startup import late
 from mdmem.startup.records import dataclass
 
 CURATED_NAMES = ("MEMORY.md", "memory.md")
-VAULT_FOLDER = ".obsidian"
-"""The folder by which Obsidian knows a vault: notes, whatever lies beside them."""
 WORKSPACE_MARKS = (SETTINGS_NAME, *CURATED_NAMES)
 PROFILE_NAMES = ("USER.md", "SOUL.md", "IDENTITY.md")
 BOOTSTRAP_NAMES = ("AGENTS.md", "TOOLS.md", "HEARTBEAT.md", "CLAUDE.md")
@@ -90,6 +88,36 @@ _GIT_ALIAS = late.pattern(r"(?i)^(?:\.git|git~\d+)[. ]*(?::.*)?$")
 _HFS_IGNORED = dict.fromkeys(
     [*range(0x200C, 0x2010), *range(0x202A, 0x202F), *range(0x206A, 0x2070), 0xFEFF]
 )
+
+
+_COPY = late.pattern(
+    r"(?i)(.*[^/])(?:(?P<sure>\.sync-conflict-\d{8}-\d{6}(?:-\w{7})?|_conflict-\d{8}-\d{6}"
+    r"|[ _]\([^()/]*conflict[^()/]*\))| \(\d{1,2}\)| [2-9]|-(?:DESKTOP|LAPTOP)-\w{5,8})\.md"
+)
+"""Names of what Syncthing, ownCloud, and Dropbox or Nextcloud put beside a file that two devices
+saved; those that OneDrive and iCloud choose count where the file is there.
+"""
+_FOREIGN_FOLDERS = frozenset((".trash", "node_modules", "vendor"))
+_DRAWING = ".excalidraw.md"
+
+
+def conflict_copy_of(path: str) -> tuple[FilePath, bool] | None:
+    """The file that a conflict copy is of, and True if its name alone says so."""
+    if " " not in path and "conflict" not in path and "TOP-" not in path:
+        return None
+    match = _COPY.fullmatch(path)
+    return (FilePath(f"{match[1]}.md"), match["sure"] is not None) if match else None
+
+
+def foreign_folder(path: str, globs: Iterable[str]) -> str | None:
+    """A folder of packages or of deleted notes that a path is in, unless a glob names it."""
+    within = _FOREIGN_FOLDERS.intersection(path.split("/")[:-1])
+    named = {part for glob in globs for part in glob.split("/")} if within else ()
+    return next(iter(within.difference(named)), None)
+
+
+def is_drawing(path: str) -> bool:
+    return path.endswith(_DRAWING)
 
 
 def log_day(path: str, daily: str | None = None) -> date | None:
@@ -561,6 +589,7 @@ def _scan_notes(
                             listed[path] = read_status(entry.stat(follow_symlinks=False))
                 elif (
                     deep
+                    and entry.name not in _FOREIGN_FOLDERS
                     and entry.is_dir(follow_symlinks=False)
                     and not _is_left_out(root, path, skipped)
                 ):

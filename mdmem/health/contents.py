@@ -9,6 +9,7 @@ import time
 import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -22,7 +23,7 @@ from mdmem.index.query import Filter
 from mdmem.index.schema import BrokenIndex
 from mdmem.index.snapshot import EMPTY_SNAPSHOT, INDEX_NAME
 from mdmem.model import CommitId, FilePath
-from mdmem.model.errors import PathProblem, RepositoryProblem, number_of, verb
+from mdmem.model.errors import PathProblem, RepositoryProblem, number_of, shell_word, verb
 from mdmem.past.steps import verify_trail
 from mdmem.past.storage import BrokenTrail, discard
 from mdmem.repo.first_parent import HUNK, new_lines
@@ -56,6 +57,7 @@ def check_files(inspection: Inspection) -> Iterator[Finding]:
             message=f"{link} is a symbolic link: neither searched nor edited",
             hint="Put the file in its place.",
         )
+    yield from _left_out(workspace)
     for folder in _repositories(workspace):
         yield Finding(
             check="files",
@@ -64,6 +66,37 @@ def check_files(inspection: Inspection) -> Iterator[Finding]:
             hint="Move its files.",
         )
     yield from _collisions(listed)
+
+
+def _left_out(workspace: Workspace) -> Iterator[Finding]:
+    """Files among memory that are none: conflict copies by name, others counted by reason."""
+    others: Counter[str] = Counter()
+    for path, reason in workspace.left_out_files().items():
+        if (copied := layout.conflict_copy_of(path)) is None:
+            others[reason] += 1
+            continue
+        own, original = (_lines_of(workspace.root / each) for each in (path, copied[0]))
+        alone = number_of(len(own - original), "line")
+        names = f"{shell_word(copied[0])} {shell_word(path)}"
+        yield Finding(
+            check="files",
+            level=Level.WARNING,
+            message=f"{path} is {reason}, with {alone} of its own: it is not searched",
+            hint=f"Take what you need (git diff --no-index {names}), then remove it.",
+        )
+    for reason, count in others.items():
+        yield Finding(
+            check="files",
+            level=Level.NOTE,
+            message=f"{number_of(count, 'Markdown file')} left out: {reason}",
+            hint="To have a folder of packages all the same, name it in `paths`.",
+        )
+
+
+def _lines_of(path: Path) -> set[bytes]:
+    with suppress(PathProblem):
+        return {*(files.read(path) or b"").splitlines()}
+    return set()
 
 
 def _check_content(

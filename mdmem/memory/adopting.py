@@ -15,7 +15,7 @@ from tempfile import TemporaryDirectory
 from mdmem import repo
 from mdmem.changes import agent_files
 from mdmem.events import EventRecorder
-from mdmem.folder import config, files, hook_files, installed, layout, trust
+from mdmem.folder import config, files, hook_files, installed, layout, trust, vault
 from mdmem.folder.config import Settings
 from mdmem.folder.layout import is_marked
 from mdmem.health import wiring
@@ -376,7 +376,7 @@ def _missing_files(
     names = {entry.name.casefold() for entry in root.iterdir()} if root.is_dir() else set()
     missing: dict[FilePath, str] = {}
     text = (files.read(root / SETTINGS_NAME) or b"").decode()
-    if (root / layout.VAULT_FOLDER).is_dir() and not text:
+    if (root / vault.FOLDER).is_dir() and not text:
         missing[FilePath(SETTINGS_NAME)] = text = _VAULT_SETTINGS
         names |= {name.casefold() for name in layout.PROFILE_NAMES}  # notes of a person
     if not any(os.path.lexists(root / name) for name in layout.CURATED_NAMES):

@@ -15,7 +15,7 @@ from pathlib import Path
 from time import time_ns
 from typing import Any, NamedTuple
 
-from mdmem.folder import config, files, layout, own_settings
+from mdmem.folder import config, files, own_settings, vault
 from mdmem.health import schedule, wiring
 from mdmem.health.wiring import HostChange
 from mdmem.memory import Memory, adopting, outside
@@ -91,7 +91,7 @@ def _place(start: Path, environment: Mapping[str, str]) -> Path:
         return next((each for each in reversed(made) if each.is_dir()), start / _NEW)
     around = [start, *start.parents]
     inside = around[: around.index(home)] if home in around else around
-    return next((each for each in inside if (each / layout.VAULT_FOLDER).is_dir()), start)
+    return next((each for each in inside if (each / vault.FOLDER).is_dir()), start)
 
 
 def _sessions(scope: Scope, environment: Mapping[str, str]) -> Mapping[str, int]:

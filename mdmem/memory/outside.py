@@ -14,7 +14,7 @@ from functools import partial
 from itertools import count
 from pathlib import Path, PurePosixPath
 
-from mdmem.folder import config, files, layout, own_settings, trust
+from mdmem.folder import config, files, layout, own_settings, trust, vault
 from mdmem.folder.layout import is_marked
 from mdmem.memory import adopting
 from mdmem.model.errors import (
@@ -149,7 +149,7 @@ def serves_project(workspace: Path, environment: Mapping[str, str]) -> bool:
 def _is_code(repository: Repository, most_notes: float = math.inf) -> bool:
     """True if there is more code than notes, of which so many count at most."""
     root = repository.root
-    if any((each / layout.VAULT_FOLDER).is_dir() for each in (root, repository.folder)):
+    if any((each / vault.FOLDER).is_dir() for each in (root, repository.folder)):
         return False
     if any((root / name).is_file() for name in _BUILD_FILES):
         return True

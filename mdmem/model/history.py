@@ -168,11 +168,12 @@ class ShowBlame:
 
     def __post_init__(self) -> None:
         is_named = self.section is not None
-        if is_named and self.preamble or not (is_named or self.preamble or self.file):
+        if (is_named and self.preamble) or not (is_named or self.preamble or self.file):
             raise UsageProblem(f"name a section or a file, or give {field('preamble')}")
 
     @property
     def whole_file(self) -> bool:
+        """True if it names a file and nothing in it."""
         return self.section is None and not self.preamble
 
 

@@ -233,6 +233,7 @@ def _other_branches(workspace: Workspace) -> tuple[tuple[MoreFacts, ...], tuple[
 def _skipped_files(
     workspace: Workspace, stamps: Mapping[str, str], seen: Snapshot
 ) -> Iterator[tuple[FilePath, str]]:
+    yield from workspace.left_out_files().items()
     changed, skipped = set(seen.changed_paths(stamps)[0]), seen.skipped
     for path in map(FilePath, sorted(changed.union(skipped).intersection(stamps))):
         if path not in changed:

@@ -12,7 +12,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from mdmem import repo
-from mdmem.folder import config, files, layout, trust
+from mdmem.folder import config, files, layout, trust, vault
 from mdmem.folder.config import Settings
 from mdmem.model import SETTINGS_NAME, CommitId, FileKind, FilePath, errors, rules
 from mdmem.model.errors import RepositoryProblem, WorkspaceProblem
@@ -103,7 +103,37 @@ class Workspace:
         )
 
     def kind_of(self, path: str) -> FileKind:
-        """The kind of file that a path is in this workspace; what lies in another one is none."""
+        """The kind of file that a path is in this workspace; what lies in another one is none, nor
+        what is `left_out`.
+        """
+        kind = self._kind_by_place(path)
+        return FileKind.OTHER if kind.is_memory and self.left_out(path) else kind
+
+    def left_out(self, path: str, templates: tuple[str, ...] | None = None) -> str | None:
+        """Why a Markdown file in memory's place is none, in words for people.
+
+        `templates`: the folders of a vault's templates, if they were read.
+        """
+        if copied := layout.conflict_copy_of(path):
+            original, is_sure = copied
+            if is_sure or (self.root / original).exists():
+                return f"a conflict copy of {original}"
+        globs = self.settings.paths
+        if not globs:
+            return None
+        if folder := layout.foreign_folder(path, globs):
+            return f"in {folder}"
+        if layout.is_drawing(path):
+            return "a drawing"
+        templates = vault.template_folders(self.root) if templates is None else templates
+        return "a template" if layout.within(path, templates) else None
+
+    def left_out_files(self) -> dict[FilePath, str]:
+        """The files on disk that are `left_out`, each with why."""
+        listed = map(FilePath, sorted(self._paths_by_place(bool)))
+        return {path: reason for path in listed if (reason := self.left_out(path))}
+
+    def _kind_by_place(self, path: str) -> FileKind:
         daily, globs = self.daily, self.settings.paths
         kind = self._kind_without_paths(path, daily)
         if kind is FileKind.OTHER and globs:
@@ -263,6 +293,13 @@ class Workspace:
 
     def memory_paths(self, read_status: Callable[[os.stat_result], T]) -> dict[str, T]:
         """The memory files' paths with `read_status`'s results."""
+        listed = self._paths_by_place(read_status)
+        templates = vault.template_folders(self.root) if self.settings.paths else ()
+        return {
+            path: status for path, status in listed.items() if not self.left_out(path, templates)
+        }
+
+    def _paths_by_place(self, read_status: Callable[[os.stat_result], T]) -> dict[str, T]:
         listed = layout.markdown_paths(self.root, self.memory_folders, read_status)
         daily = self.daily
         for path in [
@@ -278,7 +315,9 @@ class Workspace:
             }
             notes = layout.note_paths(self.root, folders, skipped, read_status)
             listed |= {
-                path: status for path, status in notes.items() if self.kind_of(path).is_memory
+                path: status
+                for path, status in notes.items()
+                if self._kind_by_place(path).is_memory
             }
         return listed
 
