@@ -102,6 +102,16 @@ def texts(
             [claim(f"home: {text * 81}", line) for line, text in enumerate("ab", 1)],
             [(f"home: {'a' * 81}", f"home: {'b' * 81}", "home")],
         ),
+        ([claim('benno: "a ghost"', 1), claim("benno: «a proof»", 2)], []),
+        ([claim("**Forum:** a", 1, path=LOG), claim("**Forum:** b", 2, path=LOG)], []),
+        (
+            [claim(f"seen: {text}", 1, (text[0],), LOG) for text in ("ab", "ac", "b")],
+            [],
+        ),
+        (
+            [claim(f"seen: {text}", 1, (text[0],)) for text in ("ab", "ac", "b")],
+            [("seen: ab", "seen: ac", "seen")],
+        ),
         # When they came is not known.
         (
             [claim(f"k: {text}", 1, time=0) for text in "abc"],

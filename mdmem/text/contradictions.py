@@ -7,10 +7,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import date
 from itertools import combinations, pairwise
 
+from mdmem.folder.layout import log_day
 from mdmem.model import FactId, FilePath, SectionPath
 from mdmem.model.trail import Claim, Conflict, Mark, MarkKind
 from mdmem.startup import late
-from mdmem.text.facts import find_held_key, is_dated, normalise
+from mdmem.text.facts import find_held_key, is_dated, key_and_value, normalise
 
 _MAX_ALL_PAIRS = 16
 """More facts of one key contradict only the next one, to avoid a pair of every two."""
@@ -20,7 +21,11 @@ _SPOKEN_LINES, _SPOKEN_SECONDS = 3, 600
 
 _MANY_SECTIONS = 3
 _LONG_VALUE, _FEW_LONG = 80, 2
-"""A key in so many sections of a file, or with so many values of more characters, only labels."""
+"""A key in so many sections of a file (of a day's log: one less), or with so many values of more
+characters, only labels.
+"""
+_BOLD = ("**", "__")
+_QUOTATION = late.pattern(r"""(?s)\W*["\u201c\u201e\u00ab\u300c].+["\u201d\u201c\u00bb\u300d]\W*""")
 
 _Pair = tuple[FactId, FactId]
 _SectionKey = tuple[FilePath, SectionPath]
@@ -95,8 +100,7 @@ def _pairs_by_key(claims: Sequence[Claim]) -> Iterator[tuple[Claim, Claim, str]]
     for group, key in _groups_by_key(claims):
         if any(claim.also for claim in group) or is_dated(key) or _is_speaker(group):
             continue
-        is_spread = len(places[normalise(key)]) >= _MANY_SECTIONS
-        if (is_spread or _is_of_paragraphs(group)) and not _is_of_user(key):
+        if not _is_of_user(key) and _is_label(group, len(places[normalise(key)])):
             continue
         for first, second in (
             combinations(group, 2) if len(group) <= _MAX_ALL_PAIRS else pairwise(group)
@@ -108,8 +112,19 @@ def _is_of_user(key: str) -> bool:
     return late.module("text.languages").attribute_named(key) is not None
 
 
-def _is_of_paragraphs(group: Sequence[Claim]) -> bool:
-    return sum(len(claim.text) > _LONG_VALUE for claim in group) >= _FEW_LONG
+def _is_label(group: Sequence[Claim], sections: int) -> bool:
+    """True if a key only says what sort of line follows, as what was seen or who said it.
+
+    In a day's log, what is bold by hand is none: `--key` writes it plain.
+    """
+    is_in_log = log_day(group[0].path) is not None
+    values = [key_and_value(claim.text)[1] for claim in group]
+    return (
+        sections + is_in_log >= _MANY_SECTIONS
+        or (is_in_log and any(claim.text.startswith(_BOLD) for claim in group))
+        or sum(len(claim.text) > _LONG_VALUE for claim in group) >= _FEW_LONG
+        or any(_QUOTATION.fullmatch(value) for value in values)
+    )
 
 
 def _is_speaker(group: Iterable[Claim]) -> bool:
