@@ -56,6 +56,14 @@ def texts(markdown: str) -> list[str]:
             ["```\n%%\nin code\n%%\n```", "and `%%x%%`"],
         ),
         ("<!-- %%\n-->\n\n# Title\n\ntext\n\n%% on\n", ["text", "%% on"]),
+        (
+            "- **Name:** Ada\n- **Pronouns:**\n- **Notes:** _(to be filled in)_\n- met::\n",
+            ["**Name:** Ada"],
+        ),
+        (
+            "- **Trips:**\n  - Rome\n- Ideas:\n- _(aside)_\n",
+            ["**Trips:**\n- Rome", "Ideas:", "_(aside)_"],
+        ),
         ("- ~~tea~~\n- [x] ~~milk~~ #buy\n- ~~tea~~ milk\n", ["~~tea~~ milk"]),
         ("---\n\n***\n", []),
         ("    indented code\n", ["indented code"]),

@@ -117,3 +117,13 @@ class TestNoMemory:
         notes = memory(at, "# N\n\n- a heron\n", "Extras/n.md")
         assert sorted(found(notes, "heron")) == ["a heron", "heron of a vendor"]
         assert listed(notes, file="plan.excalidraw.md") == []
+
+
+def test_a_heading_put_above_a_line_does_not_begin_it_anew(at: Desk):
+    text = "# Memory\n\n## House\n\n- the roof is of 2019\n"
+    memory(at, text)
+    began = at.head()
+    house = memory(at, text.replace("\n- the", "\n### Roof\n\n- the"))
+    (stay,) = house.when("the roof is of 2019").stays
+    assert (stay.came.commit, stay.went_at) == (began, None)
+    assert stay.section == ("Memory", "House", "Roof")

@@ -226,7 +226,8 @@ class TextPresence:
 def text_presences(trail: Trail, text: str) -> tuple[TextPresence, ...]:
     """List the periods in which a section contained a text, oldest first.
 
-    Renames and other changes do not end one, nor on how many sides it began.
+    Renames and other changes do not end one, nor another heading in its file, nor on how many sides
+    it began.
     """
     groups = _joined_revisions(trail, trail.revisions_containing(text))
     presences = [_presence(trail, group) for group in groups]
@@ -237,11 +238,9 @@ def text_presences(trail: Trail, text: str) -> tuple[TextPresence, ...]:
 
 def _joined_revisions(trail: Trail, revisions: Sequence[Revision]) -> list[list[Revision]]:
     of_number = {each.number: each for each in revisions}
-    of_place: dict[tuple[object, ...], list[int]] = {}
+    of_place: dict[tuple[FilePath, int | None], list[int]] = {}
     for each in revisions:
-        of_place.setdefault((each.lineage, each.path, each.section, each.begun), []).append(
-            each.number
-        )
+        of_place.setdefault((each.path, each.begun), []).append(each.number)
     group_of = {number: number for number in of_number}
 
     def first(number: int) -> int:
@@ -255,7 +254,7 @@ def _joined_revisions(trail: Trail, revisions: Sequence[Revision]) -> list[list[
             for number in each.previous
             if number in of_number and _continues(trail, each, of_number[number])
         ]
-        twins = of_place.get((each.lineage, each.path, each.section, each.ended), ())
+        twins = of_place.get((each.path, each.ended), ())
         for number in (*before, *twins):
             group_of[first(each.number)] = first(number)
     groups: dict[int, list[Revision]] = {}

@@ -67,6 +67,11 @@ _IDENTIFIER_KEY = late.pattern(r"^([a-z][a-z0-9_.]*): +(?=\S)")
 _BOLD_KEY = late.pattern(
     r"^(?:\*\*([^*\r\n]+?)\*\*:|\*\*([^*\r\n]+?):\*\*|__([^_\r\n]+?)__:|__([^_\r\n]+?):__) +(?=\S)"
 )
+_EMPTY_FIELD = late.pattern(
+    r"(?:\*\*[^*\n]+(?::\*\*|\*\*:)|__[^_\n]+(?::__|__:)|[a-z][a-z0-9_.]*::?)\s*"
+    r"(?:([_*]{1,2})\([^()\n]*\)\1)?"
+)
+"""A field of a template that nobody filled in, maybe with words in parentheses that ask for it."""
 _OPENER = late.pattern(r"(?m)(?:#{1,6}(?:[ \t]|$)|```|~~~|[-_*=][-_*= \t]*$)")
 _LAST_FENCE = late.pattern(r"(\r\n?|\n)([ \t]*)(?:`{3,}|~{3,})[ \t]*\Z")
 _KIND_NAME = late.pattern(r"[^\W\d_]{2,}")
@@ -248,7 +253,7 @@ def plain_words(item: str) -> str | None:
     """The text of a list item that is nothing but words; None where it may have labels."""
     match = _SIMPLE_ITEM.match(item)
     text = match[1].rstrip() if match else ")"
-    return None if text.endswith(")") else text
+    return None if text.endswith((")", ":")) else text
 
 
 def plain_id(text: str) -> FactId:
@@ -666,6 +671,8 @@ def _section_and_end(document: Document, line: int) -> tuple[SectionPath, int]:
 
 
 def _has_content(raw: str, fact: Fact) -> bool:
+    if _EMPTY_FIELD.fullmatch(fact.text):
+        return False
     return has_words(raw) if has_comment(raw) or "^" in raw or "~~" in raw else bool(fact.text)
 
 
