@@ -277,9 +277,13 @@ def _continues(trail: Trail, revision: Revision, before: Revision) -> bool:
 
 
 def _presence(trail: Trail, group: Sequence[Revision]) -> TextPresence:
-    numbers = {each.number for each in group}
+    numbers, ends = {each.number for each in group}, {each.ended for each in group}
     came = min(
-        (each.begun for each in group if numbers.isdisjoint(each.previous)),
+        (
+            each.begun
+            for each in group
+            if numbers.isdisjoint(each.previous) and each.begun not in ends
+        ),
         key=trail.order,
         default=group[0].begun,
     )
