@@ -11,8 +11,9 @@ from examination import examine
 from workspaces import Desk, desk
 
 from mdmem.memory import Memory
-from mdmem.model.history import ShowBlame
+from mdmem.model.history import DayView, ShowBlame
 from mdmem.model.prompts import BuildContext
+from mdmem.model.reads import Show
 from mdmem.model.searches import ListFacts, Search
 from mdmem.model.writes import Action, EditSection
 
@@ -49,6 +50,20 @@ def test_a_decomposed_name_is_found_as_it_is_typed(at: Desk):
     assert kitchen.outline(typed) == kitchen.outline(name)
     assert [line.text for line in kitchen.blame(ShowBlame(file=typed)).lines][-1] == "- Erde"
     assert kitchen.blame(ShowBlame(typed)) == kitchen.blame(ShowBlame(file=typed))
+
+
+def test_a_note_named_by_its_day_is_that_days(at: Desk, monkeypatch: pytest.MonkeyPatch):
+    at.write("mdmem.toml", 'paths = ["Daily/**/*.md"]\n')
+    at.write("Daily/2026/2026-05-03 walk.md", "# Walk\n\n- saw a heron\n")
+    monkeypatch.setenv("MDMEM_NOW", "2026-05-04T09:00:00")
+    notes = memory(at, "# 3 May\n\n- met Olga at the harbour\n", "Daily/2026/2026-05-03.md")
+    for word in ("yesterday", "2026-05-03"):
+        shown = notes.show_named(Show(section=word))
+        assert isinstance(shown, DayView)
+        assert [log.path for log in shown.logs] == ["Daily/2026/2026-05-03.md"]
+    block = notes.context(BuildContext()).text
+    assert "met Olga" in block
+    assert "heron" not in block
 
 
 class TestTakenBack:

@@ -222,7 +222,7 @@ def _promptless_offers(
     recent = [
         hit
         for hit in entries(None, since=today - timedelta(days=1), until=today)
-        if workspace.kind_of(hit.path) is FileKind.DAILY
+        if workspace.is_of_day(hit.path)
         and (hit.promoted is None or hit.promoted not in in_curated)
     ]
     profiles = {name: _profile_files(member.workspace) for name, member in members.items()}

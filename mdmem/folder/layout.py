@@ -90,6 +90,7 @@ _HFS_IGNORED = dict.fromkeys(
 )
 
 
+_DAYS_NOTE = late.pattern(r"(?:^|/)\d{4}-\d{2}-\d{2}\.[mM][dD]$")
 _COPY = late.pattern(
     r"(?i)(.*[^/])(?:(?P<sure>\.sync-conflict-\d{8}-\d{6}(?:-\w{7})?|_conflict-\d{8}-\d{6}"
     r"|[ _]\([^()/]*conflict[^()/]*\))| \(\d{1,2}\)| [2-9]|-(?:DESKTOP|LAPTOP)-\w{5,8})\.md"
@@ -143,6 +144,11 @@ def day_of(path: str, daily: str | None = None) -> date | None:
         (_DATED.match(name) if folder != "memory" else None) if in_memory else _DATED.search(name)
     )
     return _date(match) if match else None
+
+
+def is_days_note(path: str) -> bool:
+    """True for a file whose name is a day and nothing else, as a person's daily notes have it."""
+    return _DAYS_NOTE.search(path) is not None and day_of(path) is not None
 
 
 def _date(match: re.Match[str]) -> date | None:

@@ -138,7 +138,7 @@ def _show_day(workspace: Workspace, day: date, say: Say) -> DayView:
     paths = [
         path
         for path in sorted(workspace.memory_files())
-        if workspace.kind_of(path) is FileKind.DAILY and layout.day_of(path, workspace.daily) == day
+        if layout.day_of(path, workspace.daily) == day and workspace.is_of_day(path)
     ]
     asked = ShowChanges(since=day.isoformat(), until=day.isoformat(), limit=0)
     changes = tuple(

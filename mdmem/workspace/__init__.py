@@ -109,6 +109,10 @@ class Workspace:
         kind = self._kind_by_place(path)
         return FileKind.OTHER if kind.is_memory and self.left_out(path) else kind
 
+    def is_of_day(self, path: str) -> bool:
+        """True for a day's log, and for a note that is named by its day."""
+        return self.kind_of(path) is FileKind.DAILY or layout.is_days_note(path)
+
     def left_out(self, path: str, templates: tuple[str, ...] | None = None) -> str | None:
         """Why a Markdown file in memory's place is none, in words for people.
 
