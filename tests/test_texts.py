@@ -142,3 +142,12 @@ def test_a_heading_put_above_a_line_does_not_begin_it_anew(at: Desk):
     (stay,) = house.when("the roof is of 2019").stays
     assert (stay.came.commit, stay.went_at) == (began, None)
     assert stay.section == ("Memory", "House", "Roof")
+
+
+@pytest.mark.git
+def test_gits_index_has_what_a_hook_formatted(at: Desk):
+    at.hook("pre-commit", 'sed -i "s/^- /* /" MEMORY.md; git add MEMORY.md')
+    memory(at, "# Memory\n\n## Birds\n\n- the heron is grey\n")
+    at.apply(EditSection("Birds", Action.APPEND, "- the owl is brown"))
+    assert "* the owl is brown" in at.git("show", "HEAD:MEMORY.md")
+    assert at.git("status", "--short") == ""

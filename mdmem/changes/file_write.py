@@ -529,7 +529,7 @@ class _Write:
 
     def _settle_commit(self, written: WrittenChange) -> WrittenChange | Retry:
         commit = written.commit
-        overtaken, mixed = [], []
+        overtaken, mixed, formatted = [], [], []
         for target in self._targets:
             committed = target.committed(commit)
             outcome = judge_write(target.evidence(committed, is_committed=True))
@@ -537,12 +537,18 @@ class _Write:
                 raise reworded_problem(target.plan.path, committed, target.plan.after)
             overtaken += [target] if outcome is WriteOutcome.OVERTAKEN else []
             mixed += [target] if outcome is WriteOutcome.MIXED else []
+            formatted += [target.plan.path] if committed != target.plan.after else []
         if overtaken:
             # The commit holds somebody's save: the next try commits that as theirs.
             commits.withdraw(self._workspace.repository, commit, self._parent)
             self._withdraw([target for target in self._targets if target not in overtaken])
             return self._retry(overtaken=True)
-        return self._separate(mixed, written) if mixed else written
+        if mixed:
+            return self._separate(mixed, written)
+        if formatted:
+            # What a hook made of it is in the commit, while git's index has what it was given.
+            commits.renew_index(self._workspace.repository, formatted)
+        return written
 
     def _separate(self, mixed: Sequence[_Target], written: WrittenChange) -> WrittenChange:
         repository, commit, saved = self._workspace.repository, written.commit, []
