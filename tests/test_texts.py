@@ -15,7 +15,7 @@ from mdmem.model.history import DayView, ShowBlame
 from mdmem.model.prompts import BuildContext
 from mdmem.model.reads import Show
 from mdmem.model.searches import ListFacts, Search
-from mdmem.model.writes import Action, EditSection
+from mdmem.model.writes import Action, EditSection, Remember, WriteOptions
 
 
 @pytest.fixture
@@ -151,3 +151,18 @@ def test_gits_index_has_what_a_hook_formatted(at: Desk):
     at.apply(EditSection("Birds", Action.APPEND, "- the owl is brown"))
     assert "* the owl is brown" in at.git("show", "HEAD:MEMORY.md")
     assert at.git("status", "--short") == ""
+
+
+class TestVault:
+    NOTE = "# Mira\n\n## Phone\n\n- mobile\n- [ ] call 0101 #tel ^phone\n- office\n"
+
+    def test_a_successor_stands_in_the_note_under_the_same_block_id(self, at: Desk):
+        at.write("mdmem.toml", 'paths = ["notes/*.md"]\n')
+        memory(at, self.NOTE, "notes/Mira.md")
+        superseding = WriteOptions(supersedes="[ ] call 0101")
+        at.apply(Remember("call 0199", options=superseding))
+        assert at.read("notes/Mira.md") == self.NOTE.replace("0101", "0199")
+        elsewhere = WriteOptions(supersedes="[ ] call 0199")
+        at.apply(Remember("call 0123", section="Work", options=elsewhere))
+        assert "0199" not in at.read("notes/Mira.md")
+        assert "- call 0123" in at.read("MEMORY.md")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from mdmem.changes.verbs import EditedText, Verb, foundations, named_file
 from mdmem.changes.verbs.edit_section import require_create
 from mdmem.editors import facts as fact_editor
+from mdmem.folder import layout
 from mdmem.lookup import dates, lookup
 from mdmem.model import FactId, FileKind, FilePath
 from mdmem.model.errors import verb
@@ -12,7 +13,8 @@ from mdmem.model.rules import is_iso_day
 from mdmem.model.writes import Remember
 from mdmem.past.messages import CommitNote
 from mdmem.startup.records import replace
-from mdmem.text.document import Document, parse
+from mdmem.text.document import Document, address_of, parse
+from mdmem.text.facts import TASK_BOX
 from mdmem.workspace import Workspace
 
 
@@ -25,6 +27,7 @@ def _with_iso_day(workspace: Workspace, edit: Remember) -> Remember:
 
 def _with_entry(workspace: Workspace, edit: Remember) -> Remember:
     """Raises: FactProblem (`fact-not-found`, `fact-ambiguous`)."""
+    edit = _at_home(workspace, edit)
     if edit.entry is None:
         return edit
     lines = lookup.current_locations(
@@ -40,6 +43,25 @@ def _with_entry(workspace: Workspace, edit: Remember) -> Remember:
         kind=edit.kind or fact.kind,
         tags=edit.tags or fact.tags,
     )
+
+
+def _at_home(workspace: Workspace, edit: Remember) -> Remember:
+    """A successor stands in the note and section of what it supersedes, with its task's box, unless
+    it names another.
+    """
+    name = edit.options.supersedes
+    if name is None or edit.file is not None or edit.section is not None:
+        return edit
+    places = lookup.locate_fact(workspace, name, lookup.EDITABLE)
+    place = places[0] if len(places) == 1 else None
+    section = place and place.document.section_at(place.item.start)
+    address, nth = (place and section and address_of(place.document, section)) or (None, None)
+    is_theirs = place and layout.within(place.path, workspace.settings.extra_paths)
+    if place is None or place.path == workspace.curated or is_theirs or nth or address is None:
+        return edit
+    box = TASK_BOX.match(place.item.fact.text)
+    text = f"{box[0]}{edit.text}" if box and not edit.key else edit.text
+    return replace(edit, file=place.path, section=address, text=text)
 
 
 def _edit(
