@@ -386,6 +386,13 @@ _MORE = [
             file("a.excalidraw.md", ""),
         ),
     ),
+    Situation(
+        ("log", "x"),
+        do(
+            settings_file('daily = "obsidian"\n'),
+            file(".obsidian/daily-notes.json", '{"format": "ww"}'),
+        ),
+    ),
     Situation(("doctor",), user_settings('[project."/gone/app"]\nworkspace = "HERE"\n')),
     Situation(("doctor",), do(remote, file(".git/index.lock", ""))),
     Situation(("doctor",), file("AGENTS.md", "<!-- mdmem:begin -->\nold\n<!-- mdmem:end -->\n")),

@@ -118,7 +118,10 @@ class TestAnew:
         (tmp_path / "vault/Boat.md").write_text("# Boat\n\n- lies in Bergen\n")
         made = init(tmp_path / "vault")
         assert made.written == ("mdmem.toml", "MEMORY.md")
-        assert (tmp_path / "vault/mdmem.toml").read_text() == 'paths = ["**/*.md"]\n'
+        assert (tmp_path / "vault/mdmem.toml").read_text() == (
+            'paths = ["**/*.md"]\ndaily = "obsidian"\n'
+        )
+        assert made.notes[-1] == 'mdmem.toml says: paths = ["**/*.md"] and daily = "obsidian"'
         assert world.git(tmp_path / "vault", "ls-files").stdout.split() == [
             *("Boat.md", "MEMORY.md", "mdmem.toml"),
         ]

@@ -104,7 +104,6 @@ def test_names_of_daily_logs(daily: str, path: str, glob: str) -> None:
         "log.md",
         "%Y-%m.md",
         "%Y-%m-%d",
-        "%Y-%m-%d-%d.md",
         "%Y-%m-%d-%H.md",
         "../%Y-%m-%d.md",
         "/%Y-%m-%d.md",

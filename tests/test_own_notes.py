@@ -203,6 +203,7 @@ class TestPaths:
             "Daily/2026-03-03 trip.md",
         ):
             at.write(path, "- rain\n")
+        shutil.rmtree(at.root / ".obsidian")
         (note,) = initialise(Initialise(str(at.root), False), os.environ).notes
         assert note.endswith('in mdmem.toml; to have log write there: daily = "Daily/%Y-%m-%d.md"')
         configure(at, 'daily = "Daily/%Y-%m-%d.md"')

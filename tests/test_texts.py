@@ -1,6 +1,8 @@
 """Everybody's text: what of a file is an entry, what was taken back, and which words find it."""
 
+import json
 import os
+from datetime import date
 from pathlib import Path
 from typing import Any
 from unicodedata import normalize
@@ -8,14 +10,15 @@ from unicodedata import normalize
 import pytest
 from conftest import World
 from examination import examine
-from workspaces import Desk, desk
+from workspaces import Desk, code_of, desk
 
 from mdmem.memory import Memory
+from mdmem.model import FileKind
 from mdmem.model.history import DayView, ShowBlame
 from mdmem.model.prompts import BuildContext
 from mdmem.model.reads import Show
 from mdmem.model.searches import ListFacts, Search
-from mdmem.model.writes import Action, EditSection, Remember, WriteOptions
+from mdmem.model.writes import Action, EditSection, Log, Remember, WriteOptions
 
 
 @pytest.fixture
@@ -166,3 +169,31 @@ class TestVault:
         at.apply(Remember("call 0123", section="Work", options=elsewhere))
         assert "0199" not in at.read("notes/Mira.md")
         assert "- call 0123" in at.read("MEMORY.md")
+
+    @pytest.mark.parametrize(
+        ("settings", "path"),
+        [
+            ("{}", "2026-03-05.md"),
+            ('{"folder": "Daily", "format": "YYYY/YYYY-MM-DD"}', "Daily/2026/2026-03-05.md"),
+            ('{"format": "dddd [the] D MMMM YYYY"}', "Thursday the 5 March 2026.md"),
+            ('{"folder": "J/", "format": "YYYY/MM-MMM/D ddd"}', "J/2026/03-Mar/5 Thu.md"),
+        ],
+    )
+    def test_logs_are_the_vaults_daily_notes(
+        self, at: Desk, settings: str, path: str, monkeypatch: pytest.MonkeyPatch
+    ):
+        monkeypatch.setenv("MDMEM_NOW", "2026-03-05T09:00:00")
+        at.write("mdmem.toml", 'paths = ["**/*.md"]\ndaily = "obsidian"\n')
+        at.write(".obsidian/daily-notes.json", settings)
+        notes = memory(at, "# Memory\n")
+        assert notes.apply(Log("saw a heron")).path == path
+        (hit,) = notes.search(Search("heron")).hits
+        assert (hit.path, hit.day) == (path, date(2026, 3, 5))
+        assert notes.workspace.kind_of(path) is FileKind.DAILY
+
+    @pytest.mark.parametrize("form", ["gggg-[W]ww", "YYYY-MM", "../YYYY-MM-DD", "%YYYY-MM-DD"])
+    def test_notes_of_no_day_are_no_logs(self, at: Desk, form: str):
+        at.write("mdmem.toml", 'daily = "obsidian"\n')
+        at.write(".obsidian/daily-notes.json", json.dumps({"format": form}))
+        notes = memory(at, "# Memory\n")
+        assert code_of(lambda: notes.apply(Log("saw a heron"))) == "bad-settings"

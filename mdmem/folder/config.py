@@ -18,7 +18,7 @@ from datetime import datetime, tzinfo
 from pathlib import Path
 from typing import Any
 
-from mdmem.folder import layout, trust
+from mdmem.folder import layout, trust, vault
 from mdmem.model import SETTINGS_NAME, rules
 from mdmem.model.errors import UsageProblem, WorkspaceProblem, near_names, verb
 from mdmem.startup import late
@@ -148,8 +148,8 @@ class Settings:
     """Globs from the workspace: further Markdown files that are memory."""
     daily: str | None = None
     """The file that `log` writes to, by day. If not set, `memory/%Y-%m-%d.md`, or `%Y-%m-%d.md` if
-    the workspace's own folder is called `memory`. `mdmem init` names the value for daily notes kept
-    elsewhere.
+    the workspace's own folder is called `memory`; `obsidian`: the vault's daily notes. `mdmem init`
+    names the value for daily notes kept elsewhere.
     """
     extra_paths: tuple[str, ...] = ()
     """Further folders to search; `~` is your home. Folders outside the work tree count only if your
@@ -317,9 +317,18 @@ def _user_folder(
     return Path(base) / "mdmem" if base else None
 
 
+OBSIDIAN = "obsidian"
+"""The value of `daily` that follows a vault's own settings."""
+
+
 def settings_files(workspace: Path, environment: Mapping[str, str]) -> tuple[Path, ...]:
+    """The files that decide the settings; a vault's own among them."""
     own_path = user_settings_path(environment)
-    return (workspace / SETTINGS_NAME, *((own_path,) if own_path else ()))
+    return (
+        workspace / SETTINGS_NAME,
+        *((own_path,) if own_path else ()),
+        vault.daily_file(workspace),
+    )
 
 
 def _check_value(name: str, value: Any, file_name: str) -> Any:
@@ -344,9 +353,9 @@ def _check_value(name: str, value: Any, file_name: str) -> Any:
             raise wrong("a day as 2026-11-21")
         if name == "dream_at" and not _MINUTE.fullmatch(value):
             raise wrong("a time as 02:00")
-        if name == "daily" and not layout.is_named_by_day(value):
+        if name == "daily" and value != OBSIDIAN and not layout.is_named_by_day(value):
             raise wrong(
-                "a Markdown file of the workspace with %Y, %m and %d in its name, once each,"
+                "obsidian, or a Markdown file of the workspace with %Y, %m and %d in its name,"
                 " neither hidden nor one that agents' hosts read"
             )
         return _language_name(value, file_name) if name == "language" else value
@@ -707,6 +716,24 @@ def _stays_inside(full_path: Path, workspace: Path, tree: Path | None) -> bool:
     )
 
 
+def vaults_daily(folder: Path) -> str | None:
+    """The names of a vault's daily notes as logs; None where they do not tell the day."""
+    daily = vault.daily_names(folder)
+    return daily if daily and layout.is_named_by_day(daily) else None
+
+
+def _require_daily(folder: Path) -> str:
+    if (daily := vaults_daily(folder)) is None:
+        named = vault.FOLDER + "/daily-notes.json"
+        raise WorkspaceProblem(
+            "bad-settings",
+            f"{SETTINGS_NAME}: daily is {OBSIDIAN}, but {named} does not name a note by its day,"
+            " month and year",
+            'Give the name yourself: daily = "Daily/%Y-%m-%d.md"',
+        )
+    return daily
+
+
 def load_usable(
     workspace: Path, tree: Path | None, environment: Mapping[str, str]
 ) -> tuple[Settings, Sequence[WorkspaceProblem]]:
@@ -757,6 +784,8 @@ def load(
                 f"To allow it, name it in extra_paths in your user settings ({own_path}) too.",
             )
     settings = replace(Settings(), **{**own, **local})
+    if settings.daily == OBSIDIAN:
+        settings = replace(settings, daily=_require_daily(folder))
     extra_paths: dict[Path, str] = {}
     for path in settings.extra_paths:
         extra_paths.setdefault(full_paths[path], _normalise_path(path, full_paths[path], folder))

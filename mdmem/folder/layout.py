@@ -36,8 +36,16 @@ _DAY = late.pattern(
     r"(?:^|/)memory/(?P<year>\d{4})-(?P<month>\d{2})-(?P<day>\d{2})(?:-[^/]+)?\.md$"
 )
 _DATED = late.pattern(r"(?<!\d)(?P<year>\d{4})-(?P<month>\d{2})-(?P<day>\d{2})(?!\d)")
-_DIGITS = {"%Y": ("year", 4), "%m": ("month", 2), "%d": ("day", 2)}
-_DATE_PART = late.pattern("(%[Ymd])")
+DAY_PARTS = {
+    "%Y": ("year", "[0-9]" * 4),
+    "%m": ("month", "[0-9]" * 2),
+    "%-m": ("month", "*"),
+    "%d": ("day", "[0-9]" * 2),
+    "%-d": ("day", "*"),
+    **dict.fromkeys(("%B", "%b", "%A", "%a"), ("", "*")),
+}
+"""Parts of a path that name a day: the number that each gives, if any, and a glob for it."""
+_DATE_PART = late.pattern("(%[YmdBbAa]|%-[md])")
 _GLOB_PART = late.pattern(r"(\*\*/|\*\*|\*|\?|\[[^\]/]+\])")
 _FOLDERS = {"": "(?:)", "**/": "(?:[^/]+/)*", "**": ".*"}
 _PROFILES = {name.casefold() for name in PROFILE_NAMES}
@@ -126,8 +134,18 @@ def log_day(path: str, daily: str | None = None) -> date | None:
 
     `daily`: the names that the settings give to daily logs, as `log_path` takes them.
     """
-    match = _DAY.search(path) or (_pattern_of_days(daily).fullmatch(path) if daily else None)
-    return _date(match) if match else None
+    if match := _DAY.search(path):
+        return _date(match)
+    match = _pattern_of_days(daily).fullmatch(path) if daily else None
+    if daily is None or match is None:
+        return None
+    numbers = match.groupdict()
+    for month in (numbers["month"],) if "month" in numbers else range(1, 13):
+        with suppress(ValueError):
+            day = date(int(numbers["year"]), int(month), int(numbers["day"]))
+            if log_path(day, daily) == path:
+                return day
+    return None
 
 
 def day_of(path: str, daily: str | None = None) -> date | None:
@@ -159,36 +177,35 @@ def _date(match: re.Match[str]) -> date | None:
 
 
 def log_path(day: date, daily: str = DAILY) -> FilePath:
-    return FilePath(
-        daily.replace("%Y", f"{day.year:04}")
-        .replace("%m", f"{day.month:02}")
-        .replace("%d", f"{day.day:02}")
-    )
+    """The log of a day by the parts of `date.strftime` that `DAY_PARTS` has."""
+
+    def written(part: re.Match[str]) -> str:
+        return f"{day.year:04}" if part[0] == "%Y" else day.strftime(part[0])
+
+    return FilePath(_DATE_PART.sub(written, daily))
 
 
 def log_glob(daily: str) -> str:
-    return "".join(
-        "[0-9]" * _DIGITS[part][1] if part in _DIGITS else part for part in _DATE_PART.split(daily)
-    )
+    return "".join(DAY_PARTS.get(part, ("", part))[1] for part in _DATE_PART.split(daily))
 
 
 @lru_cache
 def _pattern_of_days(daily: str) -> re.Pattern[str]:
-    parts = (
-        (
-            f"(?P<{_DIGITS[part][0]}>[0-9]{{{_DIGITS[part][1]}}})"
-            if part in _DIGITS
-            else re.escape(part)
-        )
-        for part in _DATE_PART.split(daily)
-    )
-    return re.compile("".join(parts))
+    pattern, named = "", set[str]()
+    for part in _DATE_PART.split(daily):
+        name, glob = DAY_PARTS.get(part, ("", re.escape(part)))
+        digits = glob.replace("*", "[0-9]+" if name else "[^/]+") if part in DAY_PARTS else glob
+        pattern += f"(?P<{name}>{digits})" if name and name not in named else digits
+        named.add(name)
+    return re.compile(pattern)
 
 
 def is_named_by_day(daily: str) -> bool:
     """True if a setting names a Markdown file for each day that agents' tools may make."""
-    names = sorted(part for part in _DATE_PART.split(daily) if part in _DIGITS)
-    if names != sorted(_DIGITS) or "%" in _DATE_PART.sub("", daily):
+    parts = _DATE_PART.findall(daily)
+    told = {*(DAY_PARTS[part][0] or part for part in parts)}
+    tells_month = not told.isdisjoint(("month", "%B", "%b"))
+    if not (tells_month and told >= {"year", "day"}) or "%" in _DATE_PART.sub("", daily):
         return False
     path = log_path(date.min, daily)
     try:

@@ -9,6 +9,8 @@ from pathlib import Path
 from posixpath import normpath
 from typing import Any
 
+from mdmem.startup import late
+
 FOLDER = ".obsidian"
 """The folder by which Obsidian knows a vault: notes, whatever lies beside them."""
 _TEMPLATES = {
@@ -22,6 +24,37 @@ def template_folders(root: Path) -> tuple[str, ...]:
     """The folders of templates, of Obsidian itself and of Templater, relative to the vault."""
     named = (_settings(root / FOLDER / file).get(name) for file, name in _TEMPLATES.items())
     return tuple(normpath(each).lstrip("/") for each in named if isinstance(each, str) and each)
+
+
+_MOMENT = late.pattern(r"(?s)\[([^\]]*)\]|YYYY|MMMM|MMM|MM|M|DD|D|dddd|ddd|([A-Za-z])|.")
+_PARTS = {
+    "YYYY": "%Y",
+    "MMMM": "%B",
+    "MMM": "%b",
+    "MM": "%m",
+    "M": "%-m",
+    "DD": "%d",
+    "D": "%-d",
+    "dddd": "%A",
+    "ddd": "%a",
+}
+
+
+def daily_file(root: Path) -> Path:
+    return root / FOLDER / "daily-notes.json"
+
+
+def daily_names(root: Path) -> str | None:
+    """The setting `daily` that names logs as the vault's daily notes; None where it has others."""
+    settings = _settings(daily_file(root))
+    folder, written = settings.get("folder") or "", settings.get("format") or "YYYY-MM-DD"
+    if not isinstance(folder, str) or not isinstance(written, str):
+        return None
+    parts = [*_MOMENT.finditer(written)]
+    if "%" in folder or any(part[2] or "%" in part[0] for part in parts):
+        return None
+    names = "".join(_PARTS.get(part[0], part[1] or part[0]) for part in parts)
+    return normpath("/".join(filter(None, (folder.strip("/"), f"{names}.md"))))
 
 
 def _settings(path: Path) -> Mapping[str, Any]:

@@ -68,7 +68,6 @@ Mdmem-Op: init
 Mdmem-Source: user-stated
 """
 _INIT_MESSAGE = "mdmem: init\n\nMdmem-Op: init\nMdmem-Source: {source}\n"
-_VAULT_SETTINGS = 'paths = ["**/*.md"]\n'
 _FALLBACK_AUTHOR = f"{FALLBACK_IDENTITY.name} <{FALLBACK_IDENTITY.email}>"
 _IGNORED_HINT = "Remove the rule; memory outside git has no history."
 
@@ -183,8 +182,11 @@ def initialise(request: Initialise, environment: Mapping[str, str]) -> InitResul
             has_changed = result.written or result.commit or result.hooks or result.merging
             event.done(bool(has_changed) or adopts, commit=result.commit)
     start_catching_up(workspace)
-    others = other_markdown_note(workspace)
+    # The settings may be new.
+    others = other_markdown_note(open_at(workspace.root, environment))
     more = [others] if others else []
+    if (workspace.root / vault.FOLDER).is_dir() and SETTINGS_NAME in result.written:
+        more.append(f"{SETTINGS_NAME} says: {' and '.join(_vault_settings(workspace.root))}")
     if not result.adopted:
         more.append("agents cannot access this memory until a person adopts it at a terminal")
     return replace(result, notes=(*result.notes, *more))
@@ -370,6 +372,12 @@ def _existing_repository(folder: Path) -> Repository | None:
         return None
 
 
+def _vault_settings(root: Path) -> tuple[str, ...]:
+    """The lines of settings for a vault: all its notes, and its daily notes as logs."""
+    daily = f'daily = "{config.OBSIDIAN}"'
+    return ('paths = ["**/*.md"]', *((daily,) if config.vaults_daily(root) else ()))
+
+
 def _missing_files(
     root: Path, repository: Repository, settings: Settings
 ) -> tuple[dict[FilePath, str], tuple[str, ...]]:
@@ -377,7 +385,8 @@ def _missing_files(
     missing: dict[FilePath, str] = {}
     text = (files.read(root / SETTINGS_NAME) or b"").decode()
     if (root / vault.FOLDER).is_dir() and not text:
-        missing[FilePath(SETTINGS_NAME)] = text = _VAULT_SETTINGS
+        text = "".join(f"{line}\n" for line in _vault_settings(root))
+        missing[FilePath(SETTINGS_NAME)] = text
         names |= {name.casefold() for name in layout.PROFILE_NAMES}  # notes of a person
     if not any(os.path.lexists(root / name) for name in layout.CURATED_NAMES):
         profiles = [name for name in layout.PROFILE_NAMES if name.casefold() not in names]
