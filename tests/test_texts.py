@@ -197,3 +197,71 @@ class TestVault:
         at.write(".obsidian/daily-notes.json", json.dumps({"format": form}))
         notes = memory(at, "# Memory\n")
         assert code_of(lambda: notes.apply(Log("saw a heron"))) == "bad-settings"
+
+
+class TestWords:
+    NOTES = (
+        "# Memory\n\n## Notes\n\n- Pick the one that is most useful to me in the long run\n"
+        "- What is useful: the useful tool, useful notes, useful links\n"
+        "- Green tea in the morning\n- The tea is green only in May\n"
+        "- To be or not to be is the motto of the club\n- The club has not met\n"
+        "- „Über Flüsse“ und\n  Brücken\n- 高血圧の薬は朝に飲む\n"
+    )
+
+    @pytest.mark.parametrize(
+        ("query", "texts"),
+        [
+            ('"useful to me in the"', ["Pick the one that is most useful to me in the long run"]),
+            ("“To be or not to be”", ["To be or not to be is the motto of the club"]),
+            ('"tea is green"', ["The tea is green only in May"]),
+            ('"uber flusse und brucken"', ["„Über Flüsse“ und\nBrücken"]),
+            ('"薬は朝に"', ["高血圧の薬は朝に飲む"]),
+            ('"green tea" "in the"', ["Green tea in the morning"]),
+        ],
+    )
+    def test_what_has_all_phrases_alone(self, at: Desk, query: str, texts: list[str]):
+        assert found(memory(at, self.NOTES), query) == texts
+
+    def test_what_has_the_phrase_first(self, at: Desk):
+        notes = memory(at, self.NOTES)
+        assert found(notes, 'club "motto of the"')[0].endswith("motto of the club")
+        assert "The club has not met" in found(notes, 'club "motto of the"')
+        # A phrase that no entry has is words.
+        assert "Green tea in the morning" in found(notes, '"tea green"')
+
+    def test_what_is_left_out(self, at: Desk):
+        notes = memory(at, self.NOTES)
+        assert found(notes, "tea -may") == ["Green tea in the morning"]
+        # Where nothing is left it is a word, as it is at the beginning.
+        assert found(notes, "motto -club") == ["To be or not to be is the motto of the club"]
+        assert "The tea is green only in May" in found(notes, "-may")
+
+    def test_a_prompt_has_no_syntax(self, at: Desk):
+        block = memory(at, self.NOTES).context(BuildContext('which green "tea" -green -tea')).text
+        assert "Green tea" in block
+
+    def test_parts_of_identifiers(self, at: Desk):
+        code = memory(
+            at,
+            "# Memory\n\n## Code\n\n- getUserAccountById returns null\n- HTTPServer2 listens\n"
+            "- load_tenant_settings everywhere\n- the kettle boils\n",
+        )
+        assert found(code, "user account") == ["getUserAccountById returns null"]
+        assert found(code, "server") == ["HTTPServer2 listens"]
+        assert found(code, "tenant") == ["load_tenant_settings everywhere"]
+
+    @pytest.mark.parametrize("query", ["kettel", "kettlle", "kettlo", "ketle", "getUserAcc"])
+    def test_a_beginning_or_a_letter_wrong(self, at: Desk, query: str):
+        code = memory(
+            at, "# Memory\n\n## Code\n\n- the kettle boils\n\n## More\n\n- getUserAccountById\n"
+        )
+        (hit,) = code.search(Search(query)).hits
+        assert hit.text == ("getUserAccountById" if query == "getUserAcc" else "the kettle boils")
+        assert hit.near is (query in ("ketle", "getUserAcc"))
+
+    @pytest.mark.parametrize(
+        "query",
+        ['"', '""', '"tea', "-", "--", "tea -", '"the"', "\U0001f600", "tea " * 10_000, '"' * 99],
+    )
+    def test_odd_queries_are_answered(self, at: Desk, query: str):
+        memory(at, self.NOTES).search(Search(query))

@@ -168,8 +168,9 @@ Query = Annotated[
     typer.Argument(
         metavar="QUERY",
         help=(
-            "Words; any of them may match. #x or tag:x: only what has this tag. With a filter"
-            " alone: the newest matching entries."
+            "Words; any of them may match. '\"green tea\"': these words in this order. 'tea -may':"
+            " nothing with may. #x or tag:x: only what has this tag. With a filter alone: the"
+            " newest matching entries."
         ),
     ),
 ]

@@ -39,6 +39,7 @@ from mdmem.text.terms import (
     as_indexed,
     encodable,
     grams,
+    identifier_parts,
     indexed_words,
     languages_of_file,
     lowered,
@@ -320,6 +321,8 @@ def words_held(
     in_text = _behind(terms_of_fields["text"], own.indexed.split()) | (
         _behind(pairs, grams(own.runs)) if pairs else set()
     )
+    if parts := terms_of_fields["parts"]:
+        in_text |= _behind(parts, stemmed(identifier_parts(entry.text), language).split())
     if in_text:
         return in_text, set()
     words = " ".join(filter(None, (about, *entry.tags)))

@@ -10,6 +10,8 @@ from itertools import chain
 from operator import itemgetter
 from typing import Any
 
+import tantivy
+
 from mdmem.index import indexed, results
 from mdmem.index.indexer import SearchIndex
 from mdmem.index.overlay import PoolCounts
@@ -55,6 +57,7 @@ class PooledSearcher(IndexSearcher):
             partial(counts.count, "heading"),
             self._beginning,
             tuple(dict.fromkeys(chain.from_iterable(each.languages for each in lexicons))),
+            partial(counts.count, "parts"),
         )
 
     def _beginning(self, start: str) -> list[str]:
@@ -210,6 +213,15 @@ class PooledSearcher(IndexSearcher):
             for number, value in zip(numbers, column, strict=True):
                 values[number] = value
         return values
+
+    def _rows_matching(
+        self, engine_query: tantivy.Query, request: IndexQuery, most: int, laid_over: bool = False
+    ) -> list[IndexRow]:
+        return [
+            replace(row, workspace=name)
+            for name, member in self._members.items()
+            for row in member._rows_matching(engine_query, request, most, laid_over)
+        ]
 
     def _row(self, document: Any) -> IndexRow:
         name, address = document

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import date, datetime, time, timedelta, tzinfo
-from functools import lru_cache
+from functools import lru_cache, partial
+from itertools import chain, islice
 from operator import attrgetter
 from posixpath import normpath
 
@@ -32,9 +33,22 @@ from mdmem.index.ranking import Meaning
 from mdmem.index.schema import NEVER, schema
 from mdmem.model import FactId
 from mdmem.model.trail import Ranges, complement
+from mdmem.startup import late
 from mdmem.startup.records import dataclass, field
 from mdmem.text.facts import plain_tag
-from mdmem.text.terms import ENGLISH, Terms, encodable, members, query_terms, related, weak_terms
+from mdmem.text.terms import (
+    ENGLISH,
+    MAX_TERMS,
+    Terms,
+    encodable,
+    folded,
+    members,
+    query_terms,
+    related,
+    stemmed,
+    weak_terms,
+    words_in_order,
+)
 
 _ANSWERS_KEPT = 20_000
 _MAX_ASKED = 24
@@ -43,6 +57,13 @@ _MAX_ASKED = 24
 _SHORTEST_STEM, _LONGEST_ENDING = 4, 2
 """Letters that two forms share, and end in at most, in a language without a stemmer."""
 
+_PHRASE = late.pattern(
+    r'["\u201c\u201d\u201e\u00ab]([^"\u201c\u201d\u201e\u00ab\u00bb]+)["\u201c\u201d\u00bb]'
+)
+"""Words between double quotes of any kind."""
+_LEFT_OUT = late.pattern(r"(?<=\s)-([^\W\d_]{3,})(?!\S)")
+_SHORTEST_BEGINNING = 4
+"""Letters of a beginning that finds words; a word that may have a wrong one has more."""
 GRAM_FIELDS = ("grams", "grams_around")
 
 _SOME_DAY = 1
@@ -115,12 +136,81 @@ _NOT_NARROWED = _narrowing(Filter())
 
 
 @dataclass(frozen=True, slots=True)
+class Syntax:
+    """Signs in a typed query, and what they ask for.
+
+    - `phrases`: words in quotes, as `words_in_order` gives them; `without`: folded words.
+    - `is_whole`: nothing is asked for besides.
+    """
+
+    phrases: tuple[str, ...] = ()
+    without: tuple[str, ...] = ()
+    is_whole: bool = False
+
+    def holds_phrases(self, text: str) -> bool:
+        words = words_in_order(text)
+        return all(phrase in words for phrase in self.phrases)
+
+    def leaves_out(self, text: str) -> bool:
+        words = words_in_order(text)
+        return any(f" {word} " in words for word in self.without)
+
+
+def read_syntax(typed: str) -> tuple[str, Syntax]:
+    """The words of a typed query, and what its quotes and `-word` ask for."""
+    without = tuple(chain.from_iterable(map(folded, _LEFT_OUT.findall(typed))))
+    words = _LEFT_OUT.sub(" ", typed) if without else typed
+    phrases = [words_in_order(phrase) for phrase in _PHRASE.findall(words)]
+    return words, Syntax(
+        tuple(phrase for phrase in phrases if phrase.strip()),
+        without,
+        is_whole=not words_in_order(_PHRASE.sub(" ", words)).strip(),
+    )
+
+
+def phrase_query(phrases: Iterable[str], languages: Iterable[str]) -> Query:
+    """The tantivy query for entries with all words of some phrases, in whatever order."""
+    forms = {
+        word: {("text", stemmed([word], each)) for each in (*languages, ENGLISH)}
+        for phrase in phrases
+        for word in phrase.split()
+    }
+    return Query.boolean_query(
+        [
+            (
+                Occur.Must,
+                Query.boolean_query(
+                    [
+                        (Occur.Should, Query.term_query(schema(), name, term, index_option="freq"))
+                        for name, term in (*terms, ("grams", word))
+                    ]
+                ),
+            )
+            for word, terms in islice(forms.items(), MAX_TERMS)
+        ]
+    )
+
+
+def like_query(words: Mapping[str, int]) -> Query | None:
+    """The tantivy query for words that begin with a stem, or differ by a letter; None for none.
+
+    `words`: the letters of each stem's word.
+    """
+    fuzzy = partial(Query.fuzzy_term_query, schema(), "text")
+    likes = [
+        *(fuzzy(stem, 0, prefix=True) for stem in words if len(stem) >= _SHORTEST_BEGINNING),
+        *(fuzzy(stem, 1) for stem, letters in words.items() if letters > _SHORTEST_BEGINNING),
+    ]
+    return Query.boolean_query([(Occur.Should, each) for each in likes]) if likes else None
+
+
+@dataclass(frozen=True, slots=True)
 class IndexQuery:
     """A query as typed, its filter, the maximum number of hits and the user's day.
 
     `decay`: logs lose weight with age. `spread`: hits beside better ones with the same words rank
     lower. `meaning`: asked too, where words leave doubt. `changes_within`: of so many candidates,
-    those that may report a change follow the hits.
+    those that may report a change follow the hits. `syntax`: of what somebody typed to a search.
     """
 
     query: str
@@ -132,6 +222,7 @@ class IndexQuery:
     spread: bool = True
     changes_within: int = 0
     meaning: Meaning | None = field(default=None, compare=False)
+    syntax: Syntax | None = None
 
     @property
     def looked_at(self) -> int:
@@ -149,7 +240,7 @@ class Lexicon:
     """Cached counts of terms in one state of an index, since related questions share words.
 
     - `total`: number of entries; `holding`: with a term in their text; `heading`: below one with
-      it.
+      it; `in_identifiers`: with an identifier made of it.
     - `beginning`: some of the terms with a prefix.
     - `languages`: those of the entries, most used first.
     """
@@ -161,6 +252,7 @@ class Lexicon:
         heading: Callable[[str], int],
         beginning: Callable[[str], Iterable[str]],
         languages: tuple[str, ...] = (ENGLISH,),
+        in_identifiers: Callable[[str], int] = lambda _: 0,
     ) -> None:
         self.total = total
         self.languages = languages
@@ -168,6 +260,7 @@ class Lexicon:
             lru_cache(_ANSWERS_KEPT)(holding),
             lru_cache(_ANSWERS_KEPT)(heading),
         )
+        self.in_identifiers = lru_cache(_ANSWERS_KEPT)(in_identifiers)
         self.beginning = beginning
         self._likes: dict[tuple[str, bool], tuple[tuple[str, float], ...]] = {}
 
@@ -222,6 +315,7 @@ def _term_clauses(terms: Terms, lexicon: Lexicon) -> tuple[Clause, ...]:
     counts: dict[str, Callable[[str], int]] = {
         "heading": lexicon.heading,
         "around": lexicon.has_term,
+        "parts": lexicon.in_identifiers,
     }
     clauses = []
     for name, weight in ranking.FIELD_WEIGHTS.items():

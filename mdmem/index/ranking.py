@@ -352,6 +352,7 @@ FIELD_WEIGHTS = {
     "around": 2.0,
     "asked": 0.8,
     "heading": 0.2,
+    "parts": 0.7,
     "grams": 0.7,
     "grams_around": 1.0,
 }
@@ -359,7 +360,7 @@ FIELD_WEIGHTS = {
 from 1.4 to 2.8 neutral. `asked` (questions of the entry before): 80.3 to 80.7 and 64.7 to 67.3.
 `heading` (section path and file name): neutral from 0 to 0.7 in conversations; in documentation 1.0
 costs nine points of R@10, in lists 0 costs one. `grams`, `grams_around`: the same for scripts
-without spaces (`benchmarks/other_measure.py`: + 12).
+without spaces (`benchmarks/other_measure.py`: + 12). `parts`, of identifiers: not measured.
 """
 
 REACH = 2
@@ -378,12 +379,12 @@ FEWEST_JUDGED, CERTAINTY = 24, 1.5
 chance gives them, by so many standard deviations. Shuffled lists: R@10 + 0 to + 4.4, MRR + 1.3.
 """
 
-OWN_FIELDS = ("text", "heading", "grams")
+OWN_FIELDS = ("text", "heading", "parts", "grams")
 """Hits in none of these rank last, marked `near`: R@10 82.9 to 83.0, MRR neutral, R@1000t 87.9 to
 88.1 (with the numbers of 0.1).
 """
 
-RELATED_SHARES = {"text": 0.6, "around": 0.3, "asked": 0.3, "heading": 0.6}
+RELATED_SHARES = {"text": 0.6, "around": 0.3, "asked": 0.3, "heading": 0.6, "parts": 0.0}
 """A related word (family or synonym): 80.7 to 81.8 and 67.3 to 68.5; R@1000t + 1.2."""
 MEMBER_SHARE = 0.5
 """A thing of a named kind (instrument: guitar): neutral; R@1000t + 0.5 (0.2), multi-hop + 1.9."""

@@ -55,7 +55,15 @@ from mdmem.model import CommitId, FactId, FileKind, FilePath, SectionPath, Sourc
 from mdmem.model.errors import StorageProblem, verb
 from mdmem.model.trail import Entry, Origin, plain_first_line
 from mdmem.startup.records import dataclass, field, replace
-from mdmem.text.terms import ENGLISH, grams, indexed_words, most_used, split_scripts, stemmed
+from mdmem.text.terms import (
+    ENGLISH,
+    grams,
+    identifier_parts,
+    indexed_words,
+    most_used,
+    split_scripts,
+    stemmed,
+)
 
 TERMS = "terms"
 """The analyzer of terms that are made here, separated by spaces."""
@@ -260,7 +268,7 @@ def none_if_empty(values: Iterable[T]) -> Iterator[T] | None:
 
 LANGUAGE = "language"
 """The field of the language of an entry that is not in English."""
-_FIELDS = ("text", "around", "asked", "heading", "grams", "grams_around")
+_FIELDS = ("text", "around", "asked", "heading", "parts", "grams", "grams_around")
 LENGTHS = {name: f"{name}_length" for name in _FIELDS}
 """Fields with the number of terms in each field; absent where there are none."""
 _NUMBERS = ("day", "logged", "time", "until", "begun", "ended", "last", "cues", "fact")
@@ -507,6 +515,9 @@ def _text_fields(
             words_asked = indexed_words(split_scripts(question).spaced)
             fields["asked"] = stemmed(words_asked, words_of_entries[position - 1].language)
             fields["asked_length"] = _length(fields["asked"])
+        if parts := identifier_parts(entry.text):
+            fields["parts"] = stemmed(parts, own.language)
+            fields["parts_length"] = _length(fields["parts"])
         if own.runs:
             fields["grams"] = " ".join(grams(own.runs))
             fields["grams_length"] = _length(fields["grams"])

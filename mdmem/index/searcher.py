@@ -36,12 +36,15 @@ from mdmem.model import FactId, FileKind, FilePath
 from mdmem.model.searches import Explanation, Factor, Hit, ScorePart, TagCount
 from mdmem.model.trail import Entry
 from mdmem.startup.records import dataclass, replace
-from mdmem.text.terms import spoken_languages
+from mdmem.text.facts import shown_text
+from mdmem.text.terms import folded, query_terms, spoken_languages, stemmed
 
 Address = tantivy.DocAddress
 Scored = tuple[float, Any]
 
 _MANY_OF_FILE = 2000
+_MOST_JUDGED = 2000
+"""Entries with the words of a phrase whose text is read."""
 _MOST_TAGS = 65_000
 """The engine counts no more."""
 _BEFORE_ALL = -(2**62)
@@ -188,6 +191,68 @@ class IndexSearcher:
             yield OverlayEntry.of(values, (*ranking.FIELD_WEIGHTS, schema.LANGUAGE), row)
 
     def search(self, request: IndexQuery) -> tuple[Match, ...]:
+        """The best entries by their words; those with all phrases of its syntax come first, and
+        what it leaves out is not among them, unless nothing else is.
+        """
+        found, syntax = self._by_words(request), request.syntax
+        if syntax is None or request.limit <= 0:
+            return found
+        if syntax.phrases:
+            held = [each for each in found if syntax.holds_phrases(each.hit.text)]
+            shown = {results.place_of(each.row) for each in held}
+            words = query.phrase_query(syntax.phrases, self.lexicon.languages)
+            held += (
+                Match(results.make_hit(row, 0.0, request.filter, request.today), row)
+                for row in self._rows_matching(words, request, _MOST_JUDGED, laid_over=True)
+                if results.place_of(row) not in shown
+                and syntax.holds_phrases(shown_text(row.entry))
+            )
+            rest = () if held and syntax.is_whole else (each for each in found if each not in held)
+            found = (*held, *rest)[: request.limit]
+        kept = tuple(each for each in found if not syntax.leaves_out(each.hit.text))
+        return kept if any(not each.hit.near for each in kept) else found
+
+    def like_words(self, request: IndexQuery, found: Sequence[Match]) -> tuple[Match, ...]:
+        """Entries behind those found, with words that begin like one that no entry has, or differ
+        from it by a letter.
+        """
+        languages = self.lexicon.languages
+        asked = {*query_terms(request.query, languages).words}
+        unknown = {
+            stem: len(word)
+            for word in folded(request.query)
+            if (stem := stemmed([word], languages[0])) in asked and not self.lexicon.has_term(stem)
+        }
+        engine_query = query.like_query(unknown)
+        if engine_query is None or len(found) >= request.limit:
+            return ()
+        shown = {results.place_of(each.row) for each in found}
+        rows = self._rows_matching(engine_query, request, 2 * request.limit)
+        return tuple(
+            Match(results.make_hit(row, 0.0, request.filter, request.today, near=True), row)
+            for row in rows
+            if results.place_of(row) not in shown
+        )[: request.limit - len(found)]
+
+    def _rows_matching(
+        self, engine_query: tantivy.Query, request: IndexQuery, most: int, laid_over: bool = False
+    ) -> list[IndexRow]:
+        """The rows that pass a request's filter, best first.
+
+        `laid_over`: also all of the text that the index has not, for the caller to judge.
+        """
+        filtered = query.filtered_query(engine_query, request.filter, request.today)
+        addresses = [address for _, address in self._engine_hits(filtered, most)]
+        if self._overlay is None:
+            return list(map(self._row, addresses))
+        shown = (each for each in addresses if _key(each) not in self._overlay.hidden)
+        added = self._overlay.entries if laid_over and request.filter.only_current else ()
+        return [
+            *map(self._row, shown),
+            *(each.row for each in added if each.row.lifetime.is_current),
+        ]
+
+    def _by_words(self, request: IndexQuery) -> tuple[Match, ...]:
         """The best entries, best first, then the newer day, path and line.
 
         Current occurrences of a fact in one section are one hit, the first; of the past also equal
@@ -798,6 +863,7 @@ def _lexicon(
         partial(count, "heading"),
         beginning,
         tuple(dict.fromkeys((*counted, *languages))),
+        partial(count, "parts"),
     )
 
 

@@ -14,7 +14,7 @@ from mdmem.index import background, ranking, results
 from mdmem.index.catching_up import FreshIndex, PoolMember, fresh_index
 from mdmem.index.gate import answer_quality
 from mdmem.index.indexed import most_tagged
-from mdmem.index.query import Filter, IndexQuery
+from mdmem.index.query import Filter, IndexQuery, read_syntax
 from mdmem.index.ranking import Decay
 from mdmem.index.results import Match
 from mdmem.index.schema import BrokenIndex
@@ -180,7 +180,8 @@ def search_in(
     """
     today = workspace.now().date()
     query = replace(
-        _query(workspace, request, _filter(workspace, request, today), today), spread=False
+        _query(workspace, request, _filter(workspace, request, today), today, is_typed=False),
+        spread=False,
     )
     meaning = _meaning(workspace, index, request, meaning_seconds) if meaning_seconds else None
     result = _search_now(workspace, index, request, replace(query, meaning=meaning), say, None)
@@ -223,6 +224,12 @@ def _search_now(
         index, nearest = _matches(workspace, index, request, whole, say, progress)
         if all(each.hit.near or each.hit.status is Status.REMOVED for each in nearest):
             matches = ()
+    if query.syntax and request.has_words:
+        found = matches
+        index, more = _ask(
+            workspace, index, lambda finder: finder.like_words(query, found), say, progress
+        )
+        matches = (*found, *more)
     hits = tuple(match.hit for match in matches)
     if asks_now:
         hits = later.put_later_first(hits, query.limit)
@@ -335,9 +342,18 @@ def _filter(
     )
 
 
-def _query(workspace: Workspace, request: Search, entry_filter: Filter, today: date) -> IndexQuery:
+def _query(
+    workspace: Workspace,
+    request: Search,
+    entry_filter: Filter,
+    today: date,
+    is_typed: bool = True,
+) -> IndexQuery:
+    """The query of a request; in one that nobody typed, quotes and dashes are text."""
+    words, syntax = read_syntax(request.query) if is_typed else (request.query, None)
     return IndexQuery(
-        query=request.query,
+        query=words,
+        syntax=syntax,
         limit=request.limit,
         filter=entry_filter,
         today=today,

@@ -87,6 +87,7 @@ _FIELD_NAMES = {
     "around": "nearby",
     "asked": "in a question before the entry",
     "heading": "in the headings, file name, tags or front matter",
+    "parts": "in an identifier",
     "grams": "by characters",
     "grams_around": "by characters nearby",
 }

@@ -245,6 +245,9 @@ _LETTERS = b"abcdefghijklmnopqrstuvwxyz"
 _FOLDED = b" " * 48 + b"0123456789" + b" " * 7 + _LETTERS + b" " * 6 + _LETTERS + b" " * 133
 """For `bytes.translate`: lower case letters, digits, and spaces for the rest."""
 
+_HUMP = late.pattern(r"[a-z][A-Z]|[A-Z]{2}[a-z]")
+_IDENTIFIER = late.pattern(r"(?<![A-Za-z0-9])[A-Za-z0-9]*(?:[a-z][A-Z]|[A-Z]{2}[a-z])[A-Za-z0-9]*")
+_PART = late.pattern(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 _DATE = late.pattern(r"(?<![0-9])([0-9]{4})-([0-9]{2})-([0-9]{2})(?![0-9])")
 _DATE_AS_WORD = r"\1\2\3"
 
@@ -319,6 +322,27 @@ def _without_accents(word: str) -> str:
 
 def folded(text: str) -> list[str]:
     return without_accents(lowered(text))
+
+
+def identifier_parts(text: str) -> list[str]:
+    """The words that identifiers of a text are made of (`getUserAccountById`, `HTTPServer2`).
+
+    Those with signs between their words are several words anyway.
+    """
+    if not _HUMP.search(text):
+        return []
+    parts = (
+        _PART.findall(each) for each in _IDENTIFIER.findall(text) if len(each) < _MAX_WORD_BYTES
+    )
+    return [part.lower() for of_one in parts for part in of_one]
+
+
+def words_in_order(text: str) -> str:
+    """The folded words of a text between spaces; in scripts without them, its letters."""
+    normal = text if text.isascii() else unicodedata.normalize("NFKC", encodable(text))
+    if not text.isascii():
+        normal = re.compile(UNSPACED).sub(lambda run: f" {' '.join(run[0])} ", normal)
+    return f" {' '.join(folded(normal))} "
 
 
 def indexed_words(text: str) -> list[str]:
