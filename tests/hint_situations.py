@@ -276,6 +276,11 @@ _MORE = [
         ("check", "--staged"), do(file("memory/rooms.md", f"# R\n\n- {TOKEN}\n"), git("add", "."))
     ),
     Situation(("check", "--staged"), do(file(LOG, "# 2026-03-05\n"), git("add", "."))),
+    Situation(("check",), do(file("MEMORY.md", "# M\n\nsee [[#Gone]]\n"))),
+    Situation(
+        ("edit-section", "Boiler", "--rename", "Heating"),
+        committed("MEMORY.md", "# M\n\n## Boiler\n\n- see [[#Boiler]]\n"),
+    ),
     Situation(("check",), do(file("MEMORY.md", "# M\n" + "- x y z\n" * 300))),
     # reviews, proposals
     Situation(

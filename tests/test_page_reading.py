@@ -334,9 +334,8 @@ class TestFiles:
         answer = read(memory, "/files")
         text = words(answer)
         assert "4 files, most recently changed first." in text
-        assert re.search(
-            r"memory/house.md 2 facts, .* The office by the quay Office 1 · Attic 1", text
-        )
+        # An open task is no fact.
+        assert re.search(r"memory/house.md 1 fact, .* The office by the quay Office 1 ", text)
         assert "memory/2026-02-02.md 2 facts" in text
         assert "/s/memory/house.md?section=Office" in addresses(answer)
         assert "/search?tag=key" in addresses(answer)

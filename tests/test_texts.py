@@ -265,3 +265,25 @@ class TestWords:
     )
     def test_odd_queries_are_answered(self, at: Desk, query: str):
         memory(at, self.NOTES).search(Search(query))
+
+
+class TestLinks:
+    NOTES = (
+        "# Crane\n\ncall [[Mira#Phone]], [[mira#Phone|her]], [[Mira#^desk]] or [here](#crane)\n\n"
+        "[[Mira#^gone]], [[Nobody#At]], `[[Mira#Code]]` and [Mira](Mira.md#e-mail)\n"
+    )
+
+    def test_check_names_what_leads_nowhere(self, at: Desk):
+        at.write("mdmem.toml", 'paths = ["notes/*.md"]\n')
+        at.write(
+            "notes/Mira.md", "# Mira\n\n## Phone\n\n- 0101 ^desk\n\n## E-mail\n\n- m@x.example\n"
+        )
+        notes = memory(at, self.NOTES, "notes/Crane.md")
+        dead = [each for each in notes.check() if each.code == "dead-link"]
+        assert [(each.path, each.line, each.message) for each in dead] == [
+            ("notes/Crane.md", 5, "[[Mira#^gone]] points at nothing in notes/Mira.md")
+        ]
+        rename = EditSection("Phone", Action.RENAME, "Calls", file="notes/Mira.md")
+        assert notes.apply(rename).notes[-1].startswith("leading nowhere now: 2 links to it;")
+        assert len([each for each in notes.check() if each.code == "dead-link"]) == 3
+        assert notes.check(("notes/Mira.md",)) == ()

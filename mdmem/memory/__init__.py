@@ -11,7 +11,7 @@ from mdmem import secrets
 from mdmem.events import EventRecorder
 from mdmem.folder.files import SYNC_NEWS
 from mdmem.folder.trust import Ruling
-from mdmem.model import RUNS_NAME, CommitId, FactId, FilePath, Problem
+from mdmem.model import PATH_SEPARATOR, RUNS_NAME, CommitId, FactId, FilePath, Problem
 from mdmem.model.errors import FactProblem
 from mdmem.model.writes import (
     Change,
@@ -219,12 +219,17 @@ class Memory:
     def apply(self, change: Change) -> WriteResult:
         """Carry out one change, committed when this returns. Raises MdmemError (no change)."""
         change = self._meant(change)
-        return self._write(
+        result = self._write(
             change.verb,
             change.options,
             lambda: carry_out(self._to_write, change, self._say),
             change,
         )
+        if getattr(change, "action", None) == "rename" and result.commit:
+            title = f"{getattr(change, 'section', '')}".rpartition(PATH_SEPARATOR)[2]
+            notes = module("queries.links").renamed_notes(self.workspace, result.path, title)
+            result = replace(result, notes=(*result.notes, *notes))
+        return result
 
     def _meant(self, request: Any) -> Any:
         return module("lookup.lookup").as_meant(self.workspace, request)
@@ -606,7 +611,8 @@ class Memory:
 
     def check(self, files: tuple[str, ...] = ()) -> tuple[Problem, ...]:
         """Check memory files on disk. Raises PathProblem (`file-not-found`)."""
-        return module("queries.show").check_files(self.workspace, files)
+        links = module("queries.links").check_links(self.workspace, files)
+        return (*module("queries.show").check_files(self.workspace, files), *links)
 
     def status(self) -> WorkspaceStatus:
         """Describe the workspace and how fresh its index is."""

@@ -100,7 +100,7 @@ def _pairs_by_key(claims: Sequence[Claim]) -> Iterator[tuple[Claim, Claim, str]]
     for group, key in _groups_by_key(claims):
         if any(claim.also for claim in group) or is_dated(key) or _is_speaker(group):
             continue
-        if not _is_of_user(key) and _is_label(group, len(places[normalise(key)])):
+        if _is_label(group, len(places[normalise(key)])) and not _is_of_user(key):
             continue
         for first, second in (
             combinations(group, 2) if len(group) <= _MAX_ALL_PAIRS else pairwise(group)

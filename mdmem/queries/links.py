@@ -1,0 +1,100 @@
+"""Links between notes to a heading or a block id that their note does not have."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import suppress
+from urllib.parse import unquote
+
+from mdmem.folder import files
+from mdmem.model import FilePath, Problem
+from mdmem.model.errors import PathProblem, number_of, verb
+from mdmem.queries.file_list import file_names
+from mdmem.startup import late
+from mdmem.startup.records import dataclass
+from mdmem.text.document import Document, closed_fences, parse_bytes
+from mdmem.text.terms import words_in_order
+from mdmem.workspace import Workspace
+
+_LINK = late.pattern(
+    r"\[\[([^\[\]|#\r\n]*)#([^\[\]|\r\n]+)(?:\|[^\[\]\r\n]*)?\]\]|\]\(([^()\s#:]*)#([^()\s]+)\)"
+)
+_CODE = late.pattern(r"`[^`\n]*`")
+
+
+@dataclass(frozen=True, slots=True)
+class DeadLink:
+    """A link in a line (from 1) of a file: as written, the file it means, and what that lacks."""
+
+    path: FilePath
+    line: int
+    written: str
+    target: FilePath
+    part: str
+
+
+def dead_links(workspace: Workspace) -> Iterator[DeadLink]:
+    """The links of memory files to missing parts of notes that are there, in order."""
+    documents: dict[FilePath, Document] = {}
+    for path, file in workspace.memory_files().items():
+        with suppress(PathProblem):
+            documents[path] = parse_bytes(files.read(file.full_path) or b"")
+    if not any("#" in each.text and "[" in each.text for each in documents.values()):
+        return
+    names = file_names(workspace)
+    for path, document in documents.items():
+        fenced = closed_fences(document.lines) if "[" in document.text else frozenset()
+        for number, line in enumerate(document.lines):
+            if "#" not in line or "[" not in line or number in fenced:
+                continue
+            for link in _LINK.finditer(_CODE.sub("", line)):
+                name, part = unquote(link[1] or link[3] or ""), unquote(link[2] or link[4])
+                target = names.find(name) if name.strip() else path
+                if target in documents and not _has_part(documents[target], part.strip()):
+                    yield DeadLink(
+                        path=path,
+                        line=number + 1,
+                        written=link[0].removeprefix("]"),
+                        target=target,
+                        part=part,
+                    )
+
+
+def _has_part(document: Document, part: str) -> bool:
+    if part.startswith("^"):
+        return any(f" {line.strip()}".endswith(f" {part}") for line in document.lines)
+    words = _title_words(part)
+    is_anchor = f'"{part}"' in document.text  # <a id="…">
+    return is_anchor or any(words_in_order(each.title) == words for each in document.sections)
+
+
+def _title_words(part: str) -> str:
+    """The words of the last heading of a link, by which links and headings are compared."""
+    return words_in_order(part.rpartition("#")[2])
+
+
+def check_links(workspace: Workspace, paths: tuple[str, ...]) -> Iterator[Problem]:
+    """A warning for each dead link, in some files or all."""
+    for link in dead_links(workspace):
+        if not paths or link.path in paths:
+            yield Problem(
+                path=link.path,
+                line=link.line,
+                code="dead-link",
+                level="warning",
+                message=f"{link.written} points at nothing in {link.target}",
+                hint="Name a heading or a block id that is there.",
+            )
+
+
+def renamed_notes(workspace: Workspace, path: FilePath, title: str) -> tuple[str, ...]:
+    """A line for the user on the links that pointed at a heading before it was renamed."""
+    words = _title_words(title)
+    dead = sum(
+        link.target == path and _title_words(link.part) == words for link in dead_links(workspace)
+    )
+    return (
+        (f"leading nowhere now: {number_of(dead, 'link')} to it; to list them: {verb('check')}",)
+        if dead
+        else ()
+    )
