@@ -17,7 +17,8 @@ def surroundings(
     is_dialogue: bool = False,
 ) -> Surroundings:
     own: list[OwnWords] = [words_of_text(text, "english") for text in texts]
-    return Surroundings(sections or [("Notes",)] * len(texts), own, is_log, is_dialogue)
+    places = sections or [() if is_log else ("Notes",)] * len(texts)
+    return Surroundings([()] * len(texts) if is_log else places, own, is_dialogue)
 
 
 def test_two_neighbours_on_each_side_count_once_and_the_entry_four_times():

@@ -9,16 +9,17 @@ from unicodedata import normalize
 
 import pytest
 from conftest import World
+from dated_memory import DatedMemory
 from examination import examine
 from workspaces import Desk, code_of, desk
 
 from mdmem.memory import Memory
-from mdmem.model import FileKind
+from mdmem.model import FileKind, Status
 from mdmem.model.history import DayView, ShowBlame
 from mdmem.model.prompts import BuildContext
 from mdmem.model.reads import Show
 from mdmem.model.searches import ListFacts, Search
-from mdmem.model.writes import Action, EditSection, Log, Remember, WriteOptions
+from mdmem.model.writes import Action, EditSection, Log, Remember, Save, WriteOptions
 
 
 @pytest.fixture
@@ -287,3 +288,33 @@ class TestLinks:
         assert notes.apply(rename).notes[-1].startswith("leading nowhere now: 2 links to it;")
         assert len([each for each in notes.check() if each.code == "dead-link"]) == 3
         assert notes.check(("notes/Mira.md",)) == ()
+
+
+class TestRows:
+    TABLE = (
+        "# Memory\n\n## Hosts\n\n| Host | Port |\n|---|---|\n| heron | 8001 |\n| stork | 8002 |\n"
+    )
+
+    def test_a_row_is_found_with_its_line_and_the_words_of_the_head(self, at: Desk):
+        hosts = memory(at, self.TABLE)
+        (hit,) = hosts.search(Search("port of the stork", limit=1)).hits
+        assert (hit.text, hit.start_line, hit.end_line) == ("Host: stork · Port: 8002", 8, 8)
+        assert listed(hosts) == []
+        assert "Host: stork · Port: 8002" in hosts.context(BuildContext("port of stork")).text
+
+    def test_a_row_that_changes_is_replaced_and_the_others_stay(self, dated: DatedMemory):
+        dated.at.write("MEMORY.md", self.TABLE)
+        dated.on("2026-01-10").save(Save())
+        dated.at.write("MEMORY.md", self.TABLE.replace("8002", "9002") + "| crane | 8003 |\n")
+        dated.on("2026-02-10").save(Save())
+        assert dated.texts("stork", "2026-03-01")[0] == "Host: stork · Port: 9002"
+        assert dated.texts("stork", "2026-03-01", as_of="2026-01-20")[0].endswith("8002")
+        statuses = {hit.text: hit.status for hit in dated.search("stork", history=True)}
+        assert statuses["Host: stork · Port: 8002"] == Status.REMOVED
+        origins = {hit.text[6:11]: hit.commit for hit in dated.search("port", "2026-03-01")}
+        assert origins["heron"] != origins["stork"] == origins["crane"]
+
+    def test_a_long_table_is_indexed(self, at: Desk):
+        rows = "".join(f"| host{number} | {number} |\n" for number in range(10_000))
+        hosts = memory(at, f"| Host | Port |\n|---|---|\n{rows}", "memory/hosts.md")
+        assert found(hosts, "host7777") == ["Host: host7777 · Port: 7777"]

@@ -348,16 +348,15 @@ def _behind(query_words: Mapping[str, str], held: Iterable[str]) -> set[str]:
 
 
 class Surroundings:
-    """The words around each entry of a file, in its order; a daily log is one place."""
+    """The words around each entry of a file, in its order, that is in the same place."""
 
     def __init__(
         self,
-        sections: Sequence[SectionPath],
+        places: Sequence[SectionPath],
         own: Sequence[OwnWords],
-        is_log: bool,
         is_dialogue: bool,
     ) -> None:
-        self._places = [()] * len(sections) if is_log else sections
+        self._places = places
         self._own = own
         self._beside = [words.beside for words in own]
         least = ranking.DIALOGUE_COPIES if is_dialogue else ranking.LEAST_COPIES

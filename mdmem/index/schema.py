@@ -55,6 +55,7 @@ from mdmem.model import CommitId, FactId, FileKind, FilePath, SectionPath, Sourc
 from mdmem.model.errors import StorageProblem, verb
 from mdmem.model.trail import Entry, Origin, plain_first_line
 from mdmem.startup.records import dataclass, field, replace
+from mdmem.text.facts import is_row
 from mdmem.text.terms import (
     ENGLISH,
     grams,
@@ -474,8 +475,11 @@ def _text_fields(
         entry_cues(entry, own.words, is_log)
         for entry, own in zip(entries, words_of_entries, strict=True)
     ]
-    sections = [entry.section for entry in entries]
-    around = Surroundings(sections, words_of_entries, is_log, is_dialogue(cues))
+    places = [
+        (f"row {number}",) if is_row(entry) else () if is_log else entry.section
+        for number, entry in enumerate(entries)
+    ]
+    around = Surroundings(places, words_of_entries, is_dialogue(cues))
     before, section_fields = None, None
     for position, (entry, own) in enumerate(zip(entries, words_of_entries, strict=True)):
         place = (entry.day, entry.section, own.language)

@@ -12,7 +12,7 @@ import unicodedata
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import date
 from functools import lru_cache
-from itertools import islice
+from itertools import islice, zip_longest
 
 from mdmem.folder.layout import day_of
 from mdmem.model import Fact, FactId, FilePath, SectionPath
@@ -549,6 +549,8 @@ _COMMENT_OF_ITEM = late.pattern(
 """Comments in an item, but not escaped or in code."""
 _ID_OF_FIRST_LINE = late.pattern(r"\A(.*\S)[ \t]+\^[A-Za-z0-9-]+[ \t]*\n")
 _TEXTS_KEPT = 4096
+_TABLE_DELIMITER = late.pattern(r"\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?")
+_CELL_END = late.pattern(r"(?<!\\)\|")
 _CONTENT = late.pattern(r"[^\s!-/:-@\[-`{-~]")
 """A character other than white space and ASCII punctuation."""
 
@@ -603,6 +605,25 @@ def _entries(
             text = _block_text(kind, raw)
             if not _CONTENT.search(text):
                 continue
+            if rows := _table_rows(kind, raw):
+                yield from (
+                    Entry(
+                        path=path,
+                        start_line=first + number + 1,
+                        end_line=first + number + 1,
+                        section=section,
+                        day=day,
+                        text=row,
+                        kind=None,
+                        key=None,
+                        tags=tags,
+                        until=None,
+                        fact=None,
+                        first_line=lines[first + number].strip(),
+                    )
+                    for number, row in rows
+                )
+                continue
         # Most entries are plain, and then there is less to look at.
         elif (words := plain_words(raw)) is not None:
             text, fact_id = words, plain_id(words)
@@ -633,6 +654,42 @@ def _entries(
             fact=fact_id,
             first_line=lines[first].strip(),
         )
+
+
+def _table_rows(kind: BlockKind, raw: str) -> list[tuple[int, str]]:
+    """The rows of a table below its head that have words, with their lines (from 0); in each, the
+    words of the head name its cells.
+    """
+    if kind is not BlockKind.PARAGRAPH or "|" not in raw:
+        return []
+    head, _, rest = raw.partition("\n")
+    delimiter, _, body = rest.partition("\n")
+    names = _cells(head)
+    if not _TABLE_DELIMITER.fullmatch(delimiter.strip()) or len(_cells(delimiter)) != len(names):
+        return []
+    rows = (
+        (number, zip_longest(names, _cells(line), fillvalue=""))
+        for number, line in enumerate(body.splitlines(), 2)
+    )
+    told = (
+        (number, " · ".join(f"{name}: {cell}" if name else cell for name, cell in cells if cell))
+        for number, cells in rows
+    )
+    return [(number, without_comments(row).strip()) for number, row in told if _CONTENT.search(row)]
+
+
+def _cells(line: str) -> list[str]:
+    line = line.strip().removeprefix("|")
+    return [cell.strip().replace("\\|", "|") for cell in _CELL_END.split(line.removesuffix("|"))]
+
+
+def is_row(entry: Entry) -> bool:
+    """True for a row of a table, which has no neighbours."""
+    return (
+        entry.fact is None
+        and "|" in entry.first_line
+        and not entry.text.startswith(entry.first_line[:1])
+    )
 
 
 def _instructions(lines: Sequence[str]) -> range:
