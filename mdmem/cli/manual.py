@@ -34,6 +34,7 @@ TOPICS = {
     "anthropic-sdk": "Use it with the Anthropic SDK",
     "agents": "How an agent uses mdmem",
     "machines": "Several machines, agents and people: mdmem sync, pools",
+    "obsidian": "A vault of Obsidian: what agents see, links, daily notes",
     "proposals": "Review: changes that a person decides",
     "digest": "Transcripts to daily logs: what is read, what is kept; runs on a timer",
     "dream": "Consolidation (dream): what goes into curated memory, what is proposed",
@@ -57,6 +58,7 @@ _CLIENT_PAGES = ("claude-code", "codex", "openclaw", "hosts", "any-mcp-client", 
 # the pages for other words
 _TOPIC_ALIASES = {
     **dict.fromkeys(("files", "format"), "file-format"),
+    "vault": "obsidian",
     **dict.fromkeys(("copilot", "vscode", "gemini", "qwen", "cursor", "cline"), "hosts"),
     **dict.fromkeys(("opencode", "pi", "goose", "windsurf", "zed", "kiro"), "hosts"),
     **dict.fromkeys(("config", "environment"), "settings"),
