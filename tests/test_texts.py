@@ -11,7 +11,7 @@ import pytest
 from conftest import World
 from dated_memory import DatedMemory
 from examination import examine
-from workspaces import Desk, code_of, desk
+from workspaces import Desk, code_of, desk, refused
 
 from mdmem.memory import Memory
 from mdmem.model import FileKind, Status
@@ -19,7 +19,7 @@ from mdmem.model.history import DayView, ShowBlame
 from mdmem.model.prompts import BuildContext
 from mdmem.model.reads import Show
 from mdmem.model.searches import ListFacts, Search
-from mdmem.model.writes import Action, EditSection, Log, Remember, Save, WriteOptions
+from mdmem.model.writes import Action, EditSection, Forget, Log, Remember, Save, WriteOptions
 
 
 @pytest.fixture
@@ -318,3 +318,45 @@ class TestRows:
         rows = "".join(f"| host{number} | {number} |\n" for number in range(10_000))
         hosts = memory(at, f"| Host | Port |\n|---|---|\n{rows}", "memory/hosts.md")
         assert found(hosts, "host7777") == ["Host: host7777 · Port: 7777"]
+
+
+class TestNested:
+    TEXT = (
+        "# Memory\n\n## Vehicles\n\n- Boat\n  - moored at pier seven\n"
+        "  - boat engine: diesel #old ^be\n    - built 1998\n      in Turku\n"
+        "- Car\n\t- car engine: petrol\n\t\t- loud\n- insurance: Helvetia\n"
+    )
+
+    def test_a_key_is_replaced_where_it_stands(self, at: Desk):
+        memory(at, self.TEXT)
+        at.apply(Remember("electric", key="boat engine", section="Vehicles"))
+        at.apply(Remember("gas", key="car engine"))
+        expected = self.TEXT.replace("diesel", "electric").replace("petrol", "gas")
+        assert at.read("MEMORY.md") == expected
+
+    @pytest.mark.parametrize(
+        ("name", "gone"),
+        [
+            ("moored at pier seven", "  - moored at pier seven\n"),
+            ("built 1998\nin Turku", "    - built 1998\n      in Turku\n"),
+            ("loud", "\t\t- loud\n"),
+            ("car engine", "\t- car engine: petrol\n\t\t- loud\n"),
+        ],
+    )
+    def test_one_is_forgotten_with_what_is_beneath(self, at: Desk, name: str, gone: str):
+        memory(at, self.TEXT.replace("\n", "\r\n"))
+        at.apply(Forget(name))
+        expected = self.TEXT.replace(gone, "").replace("\n", "\r\n")
+        assert at.read("MEMORY.md") == expected
+
+    def test_of_two_with_one_name_none_is_meant(self, at: Desk):
+        memory(at, self.TEXT.replace("boat engine", "engine").replace("car engine", "engine"))
+        refused(at, Remember("gas", key="engine"), "fact-ambiguous")
+        at.apply(Remember("Allianz", key="insurance"))
+        assert "- insurance: Allianz" in at.read("MEMORY.md")
+
+    def test_a_list_two_hundred_deep(self, at: Desk):
+        deep = "".join(f"{'  ' * level}- level {level}\n" for level in range(200))
+        memory(at, f"# Memory\n\n## List\n\n{deep}")
+        at.apply(Forget("level 20"))
+        assert at.read("MEMORY.md").endswith("- level 19\n")

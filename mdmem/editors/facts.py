@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import date
 
 from mdmem.editors import EditResult, list_items
@@ -18,6 +18,7 @@ from mdmem.text.document import (
     Document,
     Section,
     blank_line,
+    common_ends,
     create_remedy,
     find_section,
     is_blank,
@@ -32,6 +33,7 @@ from mdmem.text.facts import (
     before_marks,
     head_fact,
     holds_key,
+    item_text,
     items,
     normalise,
     parse_item,
@@ -50,6 +52,8 @@ _SECTION_OF_OTHERS = "Facts"
 _LIST_MARKER = late.pattern(r"^( {0,3})([-+*]|\d{1,9}[.)])([ \t]+)")
 _CODE_INDENT = 5
 """Spaces after a list marker from which on indented code begins."""
+_DEEPEST = 30
+"""Lists in lists that are looked into."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +125,8 @@ def remember(
         for item in candidates
         if request.key and holds_key(item.fact, request.key) and _holds_on(today, item.fact)
     ]
+    if not holders and (nested := _replace_nested(document, request)):
+        return nested
     section = _section_to_write(document, request, holders)
     if section is None:
         return _remember_in_new_section(document, request)
@@ -151,6 +157,29 @@ def remember(
         ),
         fact_id,
     )
+
+
+def _replace_nested(document: Document, request: _Request) -> tuple[EditResult, FactId] | None:
+    """Replace the value of a key that the only nested item has."""
+    key, done = request.key, list[tuple[EditResult, FactId]]()
+    sections = (
+        document.sections
+        if request.change.section is None
+        else matching_sections(document, request.change.section)
+    )
+    if key is None or request.change.also or not sections:
+        return None
+
+    def replaced(inside: Document, item: Item) -> str:
+        done.append(_replace(inside, sections[0], item, request))
+        return done[-1][0].text
+
+    around = [item for each in sections for item in section_items(document, each)]
+    text = edit_nested(document, around, lambda item: holds_key(item.fact, key), replaced)
+    if text is None:
+        return None
+    line, _ = common_ends(document.lines, parse(text).lines)
+    return replace(done[-1][0], text=text, section=document.path_at(line)), done[-1][1]
 
 
 def _states_with_rest(document: Document, item: Item, request: _Request) -> bool:
@@ -455,6 +484,71 @@ def items_named(
         else section_items(document, find_section(document, section, file=file, counts=False))
     )
     return fact_names.items_matching(in_section, fact, keys=True)
+
+
+# Items of nested lists: an edit of one is an edit of the lines of the item around it.
+
+
+def edit_nested(
+    document: Document,
+    around: Iterable[Item],
+    is_meant: Callable[[Item], bool],
+    edit: Callable[[Document, Item], str],
+    depth: int = 0,
+) -> str | None:
+    """The text with the one item edited that is meant, in some items at any depth; else None.
+
+    `edit` gets the text of the list around it, where it is at the top. Raises FactProblem
+    (`fact-ambiguous`), SectionProblem (`body-escapes-section`).
+    """
+    texts = []
+    for item in around:
+        # Most items have one line, and nothing in them.
+        if item.end == item.start + 1 or depth == _DEEPEST:
+            continue
+        lines = (line.removeprefix("\t") for line in item_text(item.raw).split("\n"))
+        inside = parse("\n".join([*lines, ""]), fragment=True)
+        meant = [each for each in items(inside) if is_meant(each)]
+        edited = (
+            edit(inside, meant[0])
+            if meant
+            else edit_nested(inside, items(inside), is_meant, edit, depth + 1)
+        )
+        texts += (
+            []
+            if edited is None
+            else [_with_lines(document, item, inside, edited)] * max(1, len(meant))
+        )
+    if len(texts) > 1:
+        raise FactProblem(
+            "fact-ambiguous", f"{len(texts)} nested items are meant", "Give the words of one."
+        )
+    return texts[0] if texts else None
+
+
+def _with_lines(document: Document, item: Item, inside: Document, edited: str) -> str:
+    """Put changed lines of an item's text back; all others stay as they are, byte for byte."""
+    raw, new = split_lines(item.raw), split_lines(edited)
+    start, end = common_ends(list(inside.lines), new)
+    line = raw[start].rstrip("\r\n") if start < len(raw) else ""
+    indent = line[: len(line) - len(inside.lines[start].rstrip("\n"))] if line else ""
+    changed = [indent + line if line.strip() else line for line in new[start : len(new) - end]]
+    kept = raw[max(start, len(raw) - end) :]
+    lines = with_line_end("".join(changed), document.line_end)
+    return replace_item(document, item, "".join((*raw[:start], lines, *kept)))
+
+
+def forget_nested(document: Document, name: str, address: str | None) -> EditResult | None:
+    """A document without the nested item that a name means; None where it means none."""
+    section = find_section(document, address, counts=False) if address is not None else None
+    text = edit_nested(
+        document,
+        section_items(document, section) if section else items(document),
+        lambda item: bool(fact_names.items_matching((item,), name, keys=True)),
+        lambda inside, item: forget(inside, item).text,
+    )
+    path = section.path if section else ()
+    return None if text is None else EditResult(text=text, op=Op.FORGET, section=path)
 
 
 def forget(document: Document, item: Item) -> EditResult:

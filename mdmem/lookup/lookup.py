@@ -473,7 +473,20 @@ def file_of_fact(workspace: Workspace, change: Forget) -> FilePath:
     locations = locations or current_locations(
         workspace, locations_to_forget(workspace, change, (FileKind.DAILY,))
     )
+    if not locations and (path := _file_of_nested(workspace, change)):
+        return path
     return meant_location(workspace, locations, change.fact, forget_command).path
+
+
+def _file_of_nested(workspace: Workspace, change: Forget) -> FilePath | None:
+    holding = []
+    for path, full_path in _memory_paths(workspace).items():
+        with suppress(PathProblem, SectionProblem):
+            if workspace.kind_of(path) in EDITABLE:
+                document = parse_bytes(read_file(workspace, path, full_path) or b"")
+                is_there = fact_editor.forget_nested(document, change.fact, change.section)
+                holding += [path] if is_there else []
+    return holding[0] if len(holding) == 1 else None
 
 
 def forget_command(fact: FactId) -> str:

@@ -30,6 +30,10 @@ def _edit(
         for item in fact_editor.items_named(document, edit.fact, edit.section, path)
     ]
     if workspace.kind_of(path) is not FileKind.DAILY:
+        if not locations and (
+            nested := fact_editor.forget_nested(document, edit.fact, edit.section)
+        ):
+            return EditedText(result=nested)
         location = lookup.require_one_location(
             workspace, locations, edit.fact, lookup.forget_command
         )
