@@ -160,6 +160,10 @@ _MORE = [
     Situation(("remember", "coffee", "--key", "drink", "--contradicts", "drink: tea")),
     Situation(("contradicts", "drink: tea", "editor: Helix, always Helix")),
     Situation(("conflicts",), do(("contradicts", "drink: tea", "editor: Helix, always Helix"))),
+    Situation(
+        ("remember", "gas", "--key", "engine"),
+        committed("MEMORY.md", "# M\n\n## V\n\n- Boat\n  - engine: x\n- Car\n  - engine: y\n"),
+    ),
     Situation(("forget", "drink: tea"), do(("log", "likes drink: tea"))),
     Situation(
         ("edit-section", "Work", "--append", "- x"),

@@ -294,7 +294,7 @@ def written(at: Desk, files: Mapping[str, str]) -> Desk:
 
 def first(at: Desk, question: str) -> str | None:
     hits = Memory(at.workspace).search(Search(question)).hits
-    return hits[0].text if hits else None
+    return next((hit.text for hit in hits if not hit.near), None)
 
 
 BEGINNINGS = {

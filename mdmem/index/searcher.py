@@ -37,7 +37,13 @@ from mdmem.model.searches import Explanation, Factor, Hit, ScorePart, TagCount
 from mdmem.model.trail import Entry
 from mdmem.startup.records import dataclass, replace
 from mdmem.text.facts import shown_text
-from mdmem.text.terms import folded, query_terms, spoken_languages, stemmed
+from mdmem.text.terms import (
+    folded,
+    query_terms,
+    split_scripts,
+    spoken_languages,
+    stemmed,
+)
 
 Address = tantivy.DocAddress
 Scored = tuple[float, Any]
@@ -220,7 +226,7 @@ class IndexSearcher:
         asked = {*query_terms(request.query, languages).words}
         unknown = {
             stem: len(word)
-            for word in folded(request.query)
+            for word in folded(split_scripts(request.query).spaced)
             if (stem := stemmed([word], languages[0])) in asked and not self.lexicon.has_term(stem)
         }
         engine_query = query.like_query(unknown)
