@@ -1,6 +1,10 @@
 """The commands that write, as a user meets them."""
 
+import os
 import re
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 from command_table import WRITES
@@ -269,11 +273,29 @@ def test_without_a_terminal_nobody_has_said_it(shell: Shell):
     assert "Mdmem-Source: inferred\n" in shell.git("log", "-1", "--format=%B")
 
 
+def test_an_empty_pipe_is_an_empty_body_and_no_pipe_is_a_slip(shell: Shell) -> None:
+    words = [sys.executable, "-m", "mdmem", "edit-section", "Work", "--body", "-"]
+    before = shell.snapshot()
+    with Path(os.devnull).open() as nothing:
+        done = subprocess.run(
+            words,
+            cwd=shell.folder,
+            env=shell.world.environment,
+            stdin=nothing,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    assert (done.returncode, shell.snapshot()) == (2, before)
+    assert "--delete" in done.stderr
+    shell.world.run(shell.folder, words)
+    assert "## Work\n\n### " in (shell.folder / "MEMORY.md").read_text()
+
+
 @pytest.mark.parametrize(
     ("words", "stdin", "hint"),
     [
         (("log", LOG), b"", f"mdmem history {LOG}"),
-        (("edit-section", "Work", "--body", "-"), b"\n", "--delete"),
         (("init", "claude"), b"", "mdmem init --for claude"),
     ],
 )

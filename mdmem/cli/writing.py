@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import stat
 import sys
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Annotated
@@ -157,9 +159,17 @@ def _with_read_texts(change: EditSection) -> EditSection:
     if change.text == change.replacement == "-":
         raise UsageProblem("--replace and --with cannot both read standard input")
     text, replacement = read_argument(change.text), read_argument(change.replacement)
-    if change.text == "-" and not text.strip():
+    if change.text == "-" and not text and _reads_device():
         raise UsageProblem("standard input is empty", "To remove the section: --delete")
     return replace(change, text=text, replacement=replacement)
+
+
+def _reads_device() -> bool:
+    """True where nothing is piped in: a program that means no text gives an empty pipe or file."""
+    try:
+        return stat.S_ISCHR(os.fstat(sys.stdin.fileno()).st_mode)
+    except (OSError, ValueError):
+        return False
 
 
 def _in_editor(memory: Memory, section: Show, change: EditSection) -> EditSection:
