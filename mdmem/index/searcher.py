@@ -222,6 +222,8 @@ class IndexSearcher:
         """Entries behind those found, with words that begin like one that no entry has, or differ
         from it by a letter.
         """
+        if len(found) >= request.limit:
+            return ()
         languages = self.lexicon.languages
         asked = {*query_terms(request.query, languages).words}
         unknown = {
@@ -230,7 +232,7 @@ class IndexSearcher:
             if (stem := stemmed([word], languages[0])) in asked and not self.lexicon.has_term(stem)
         }
         engine_query = query.like_query(unknown)
-        if engine_query is None or len(found) >= request.limit:
+        if engine_query is None:
             return ()
         shown = {results.place_of(each.row) for each in found}
         rows = self._rows_matching(engine_query, request, 2 * request.limit)

@@ -669,7 +669,7 @@ def _table_rows(kind: BlockKind, raw: str) -> list[tuple[int, str]]:
         return []
     rows = (
         (number, zip_longest(names, _cells(line), fillvalue=""))
-        for number, line in enumerate(body.splitlines(), 2)
+        for number, line in enumerate(body.split("\n"), 2)
     )
     told = (
         (number, " · ".join(f"{name}: {cell}" if name else cell for name, cell in cells if cell))
