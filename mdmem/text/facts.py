@@ -544,7 +544,8 @@ _CODE = (
     r" \t]*(?P=fence)|\Z)|(?P<ticks>`+)(?!`).*?(?<!`)(?P=ticks)(?!`)"
 )
 _COMMENT_OF_ITEM = late.pattern(
-    rf"(?ms)(?P<code>{_CODE}|`+)|^[ \t]*(?:{COMMENT})[ \t]*(?:\n|\Z)|[ \t]*(?:{COMMENT})"
+    rf"(?ms)(?P<code>{_CODE}|`+)|^[ \t]*(?:{COMMENT})[ \t]*(?:\n|\Z)"
+    rf"|(?<![ \t])[ \t]*(?:{COMMENT})"
 )
 """Comments in an item, but not escaped or in code."""
 _ID_OF_FIRST_LINE = late.pattern(r"\A(.*\S)[ \t]+\^[A-Za-z0-9-]+[ \t]*\n")

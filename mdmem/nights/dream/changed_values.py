@@ -21,7 +21,7 @@ from mdmem.text.languages import alternatives, bare_statement
 
 _WORD = late.pattern(r"\w(?:[\w.'’@:/%-]*\w)?")
 _PART_END = late.pattern(r"(?<!\s)\s*[,;]\s+(?![^()]{0,80}\))")
-_CLAUSE_END = late.pattern(r"\s*[,;.!?(](?:\s|$)|\s[–—-]+\s|$")
+_CLAUSE_END = late.pattern(r"(?<!\s)\s*[,;.!?(](?:\s|$)|\s[–—-]+\s|$")
 _BACK = late.pattern(rf"(?i)\b(?:{alternatives('GOING_BACK')})\s+(?=\S)")
 _BY_NOW = late.pattern(rf"(?i)(?<![\s,])[\s,]+(?:{alternatives('BY_NOW')})$")
 _SORTS = (
