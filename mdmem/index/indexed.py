@@ -259,8 +259,13 @@ class HeadingWords:
     runs: tuple[str, ...]
 
 
+def found_text(entry: Entry) -> str:
+    """The text by which an entry is found: without comments and struck words."""
+    return without_struck(shown_text(entry))
+
+
 def words_of_file(entries: Sequence[Entry], usual_language: str) -> list[OwnWords]:
-    texts = [split_scripts(without_struck(shown_text(entry))) for entry in entries]
+    texts = [split_scripts(found_text(entry)) for entry in entries]
     words = [lowered(text.spaced) for text in texts]
     languages = languages_of_file(words, usual_language)
     return list(map(_own_words, texts, words, languages))
@@ -316,13 +321,13 @@ def words_held(
     """The words of `query.own_terms` in an entry's text; without any, those in its headings, file
     name, tags or front matter.
     """
-    own = _kept_words_of_text(without_struck(shown_text(entry)), language)
+    own = _kept_words_of_text(found_text(entry), language)
     pairs = terms_of_fields["grams"]
     in_text = _behind(terms_of_fields["text"], own.indexed.split()) | (
         _behind(pairs, grams(own.runs)) if pairs else set()
     )
     if parts := terms_of_fields["parts"]:
-        in_text |= _behind(parts, stemmed(identifier_parts(entry.text), language).split())
+        in_text |= _behind(parts, stemmed(identifier_parts(found_text(entry)), language).split())
     if in_text:
         return in_text, set()
     words = " ".join(filter(None, (about, *entry.tags)))
@@ -461,7 +466,7 @@ def passage(entries: Sequence[Entry], clean: Callable[[str], str] = str) -> str:
     `clean` takes out what is not to be sent, before a cut can hide it.
     """
     headings = clean(" > ".join(entries[-1].section))[:_HEADING_CHARS]
-    texts = filter(None, (headings, *(entry.text for entry in entries)))
+    texts = filter(None, (headings, *map(shown_text, entries)))
     return clean("\n".join(texts))[:_MOST_CHARS]
 
 

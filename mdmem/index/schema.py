@@ -40,6 +40,7 @@ from mdmem.index.indexed import (
     entry_labels,
     fact_label,
     file_label,
+    found_text,
     heading_words,
     origin_labels,
     passage,
@@ -494,16 +495,9 @@ def _text_fields(
             "logged": day_number if is_log else ranking.NO_DAY,
             "cues": cues[position],
             "fact": copies_number(entry) if kind is not FileKind.BOOTSTRAP else 0,
-            "text": own.indexed,
-            "text_length": _length(own.indexed),
-            "around": (words_around := f"{around.words(position)} {above.indexed}"),
-            "around_length": _length(words_around),
-            "heading": (
-                words_above := (
-                    " ".join((over.indexed, *grams(over.runs))) if over.runs else over.indexed
-                )
-            ),
-            "heading_length": _length(words_above),
+            **_field("text", own.indexed),
+            **_field("around", f"{around.words(position)} {above.indexed}"),
+            **_field("heading", " ".join((over.indexed, *grams(over.runs)))),
             "row": _dump(entry, about, section_fields),
             "passage": passage_key(passage(passage_entries(entries, position, is_log))),
         }
@@ -514,22 +508,22 @@ def _text_fields(
         if entry.tags:
             fields["tagged"] = counted_tags(entry.tags)
         if (
-            question := asking_sentences(entries[position - 1].text[-MAX_NEIGHBOUR_CHARS:])
+            question := asking_sentences(found_text(entries[position - 1])[-MAX_NEIGHBOUR_CHARS:])
         ) and around.is_near(position, position - 1):
             words_asked = indexed_words(split_scripts(question).spaced)
-            fields["asked"] = stemmed(words_asked, words_of_entries[position - 1].language)
-            fields["asked_length"] = _length(fields["asked"])
-        if parts := identifier_parts(entry.text):
-            fields["parts"] = stemmed(parts, own.language)
-            fields["parts_length"] = _length(fields["parts"])
+            fields |= _field("asked", stemmed(words_asked, words_of_entries[position - 1].language))
+        if parts := identifier_parts(found_text(entry)):
+            fields |= _field("parts", stemmed(parts, own.language))
         if own.runs:
-            fields["grams"] = " ".join(grams(own.runs))
-            fields["grams_length"] = _length(fields["grams"])
+            fields |= _field("grams", " ".join(grams(own.runs)))
         if around.has_pairs and (character_pairs := around.character_pairs(position)):
-            fields["grams_around"] = character_pairs
-            fields["grams_around_length"] = _length(character_pairs)
+            fields |= _field("grams_around", character_pairs)
         yield fields
         about = ""
+
+
+def _field(name: str, words: str) -> dict[str, Any]:
+    return {name: words, LENGTHS[name]: _length(words)}
 
 
 def _length(words: str) -> int:

@@ -23,6 +23,7 @@ from mdmem.model.rules import LASTING_KINDS
 from mdmem.repo.runner import TimeUpError, TooMuchOutputError, converse
 from mdmem.startup import late
 from mdmem.startup.records import dataclass, field, replace
+from mdmem.text.facts import without_comments
 
 # a session that begins with this line is mdmem's own request, and is not digested
 OPENING = "mdmem-extract/1"
@@ -208,7 +209,7 @@ def extract_request(data: ExtractData) -> ModelRequest:
         }
         for line in data.lines
     ]
-    entries = [{"id": fact, "text": _without_secrets(text)} for fact, text in data.known]
+    entries = [{"id": fact, "text": _public(text)} for fact, text in data.known]
     values = {
         "task": _EXTRACT_TASK,
         "day": day.isoformat(),
@@ -223,7 +224,7 @@ def consolidate_request(data: ConsolidateData) -> ModelRequest:
     facts = [
         {
             "id": fact.id,
-            "text": _without_secrets(fact.text),
+            "text": _public(fact.text),
             "day": fact.day.isoformat(),
             "source": fact.source.value,
             "near": list(fact.near),
@@ -234,7 +235,7 @@ def consolidate_request(data: ConsolidateData) -> ModelRequest:
         {
             "id": entry.id,
             "key": entry.key and _without_secrets(entry.key),
-            "text": _without_secrets(entry.text),
+            "text": _public(entry.text),
             "section": _without_secrets(entry.section),
             "source": entry.source.value,
         }
@@ -254,6 +255,11 @@ def consolidate_request(data: ConsolidateData) -> ModelRequest:
 def _text(instructions: str, values: Mapping[str, Any]) -> str:
     block = json.dumps(values, ensure_ascii=False, separators=(",", ":"))
     return f"{OPENING}\n\n{instructions}\n\n{DATA_FOLLOWS}\n{block}\n{DATA_ENDS}"
+
+
+def _public(text: str) -> str:
+    """A fact as it may leave the machine: without secrets and its author's comments."""
+    return _without_secrets(without_comments(text))
 
 
 def _without_secrets(text: str) -> str:

@@ -19,7 +19,7 @@ from mdmem.model import Fact, FactId, FilePath, SectionPath
 from mdmem.model.errors import LabelProblem, TextProblem, field
 from mdmem.model.trail import Entry
 from mdmem.startup import late
-from mdmem.startup.records import dataclass
+from mdmem.startup.records import dataclass, replace
 from mdmem.text.document import (
     Document,
     Section,
@@ -51,7 +51,6 @@ _DATED = late.pattern(r"\d{4}-\d{2}-\d{2}\b|\d{1,2}:\d{2}\b")
 TASK_BOX = late.pattern(r"\[[ xX]\] ")
 OPEN_BOX = "[ ] "
 _DONE_BOX = late.pattern(r"\[[xX-]\] ")
-_STRUCK = late.pattern(r"(?s)(?<![~\\])~~(?=[^\s~])(?:(?!~~|\n[ \t]*\n).)*(?<!\s)~~(?!~)")
 KIND_LABEL = late.pattern(r"^\[([^\W\d_]{2,})\](?![(\[:])[ \t]*")
 _BLOCK_ID = late.pattern(r"(?:^|\s)\^[A-Za-z0-9-]+$")
 _ANY_COMMENT = rf"{COMMENT}|<!--.*\Z"
@@ -371,7 +370,7 @@ def has_words(item: str) -> bool:
 
 def without_struck(text: str) -> str:
     """A text without the words between `~~`, which somebody took back."""
-    return _STRUCK.sub("", text) if "~~" in text else text
+    return _STRUCK.sub(lambda match: match["code"] or "", text) if "~~" in text else text
 
 
 def section_items(document: Document, section: Section) -> tuple[Item, ...]:
@@ -548,6 +547,10 @@ _COMMENT_OF_ITEM = late.pattern(
     rf"|(?<![ \t])[ \t]*(?:{COMMENT})"
 )
 """Comments in an item, but not escaped or in code."""
+_STRUCK = late.pattern(
+    rf"(?ms)(?P<code>{_CODE}|`+)|(?<![~\\])~~(?=[^\s~])(?:(?!~~|\n[ \t]*\n).)*(?<!\s)~~(?!~)"
+)
+"""Words that are struck, but not in code."""
 _ID_OF_FIRST_LINE = late.pattern(r"\A(.*\S)[ \t]+\^[A-Za-z0-9-]+[ \t]*\n")
 _TEXTS_KEPT = 4096
 _TABLE_DELIMITER = late.pattern(r"\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?")
@@ -606,25 +609,6 @@ def _entries(
             text = _block_text(kind, raw)
             if not _CONTENT.search(text):
                 continue
-            if rows := _table_rows(kind, raw):
-                yield from (
-                    Entry(
-                        path=path,
-                        start_line=first + number + 1,
-                        end_line=first + number + 1,
-                        section=section,
-                        day=day,
-                        text=row,
-                        kind=None,
-                        key=None,
-                        tags=tags,
-                        until=None,
-                        fact=None,
-                        first_line=lines[first + number].strip(),
-                    )
-                    for number, row in rows
-                )
-                continue
         # Most entries are plain, and then there is less to look at.
         elif (words := plain_words(raw)) is not None:
             text, fact_id = words, plain_id(words)
@@ -641,7 +625,7 @@ def _entries(
             )
             if fact.tags:
                 tags = tuple(dict.fromkeys((*fact.tags, *file_tags)))
-        yield Entry(
+        entry = Entry(
             path=path,
             start_line=first + 1,
             end_line=last,
@@ -655,6 +639,17 @@ def _entries(
             fact=fact_id,
             first_line=lines[first].strip(),
         )
+        if rows := _table_rows(kind, raw):
+            yield from (_as_row(entry, lines, number, row) for number, row in rows)
+        else:
+            yield entry
+
+
+def _as_row(table: Entry, lines: Sequence[str], number: int, text: str) -> Entry:
+    line = table.start_line + number
+    return replace(
+        table, start_line=line, end_line=line, text=text, first_line=lines[line - 1].strip()
+    )
 
 
 def _table_rows(kind: BlockKind, raw: str) -> list[tuple[int, str]]:
