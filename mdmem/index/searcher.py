@@ -18,6 +18,7 @@ from mdmem.index.indexed import (
     about_held,
     counted_tags,
     fact_label,
+    found_text,
     join_spellings,
     number_label,
     passage,
@@ -36,7 +37,6 @@ from mdmem.model import FactId, FileKind, FilePath
 from mdmem.model.searches import Explanation, Factor, Hit, ScorePart, TagCount
 from mdmem.model.trail import Entry
 from mdmem.startup.records import dataclass, replace
-from mdmem.text.facts import shown_text
 from mdmem.text.terms import (
     folded,
     query_terms,
@@ -204,18 +204,14 @@ class IndexSearcher:
         if syntax is None or request.limit <= 0:
             return found
         if syntax.phrases:
-            held = [each for each in found if syntax.holds_phrases(each.hit.text)]
-            shown = {results.place_of(each.row) for each in held}
+            held = [each for each in found if syntax.holds_phrases(found_text(each.row.entry))]
             words = query.phrase_query(syntax.phrases, self.lexicon.languages)
-            held += (
-                Match(results.make_hit(row, 0.0, request.filter, request.today), row)
-                for row in self._rows_matching(words, request, _MOST_JUDGED, laid_over=True)
-                if results.place_of(row) not in shown
-                and syntax.holds_phrases(shown_text(row.entry))
-            )
+            rows = self._rows_matching(words, request, _MOST_JUDGED, laid_over=True)
+            rows = [row for row in rows if syntax.holds_phrases(found_text(row.entry))]
+            held += self._further(rows, held, request)
             rest = () if held and syntax.is_whole else (each for each in found if each not in held)
             found = (*held, *rest)[: request.limit]
-        kept = tuple(each for each in found if not syntax.leaves_out(each.hit.text))
+        kept = tuple(each for each in found if not syntax.leaves_out(found_text(each.row.entry)))
         return kept if any(not each.hit.near for each in kept) else found
 
     def like_words(self, request: IndexQuery, found: Sequence[Match]) -> tuple[Match, ...]:
@@ -234,13 +230,29 @@ class IndexSearcher:
         engine_query = query.like_query(unknown)
         if engine_query is None:
             return ()
-        shown = {results.place_of(each.row) for each in found}
         rows = self._rows_matching(engine_query, request, 2 * request.limit)
-        return tuple(
-            Match(results.make_hit(row, 0.0, request.filter, request.today, near=True), row)
-            for row in rows
-            if results.place_of(row) not in shown
-        )[: request.limit - len(found)]
+        further = self._further(rows, found, request)[: request.limit - len(found)]
+        return tuple(replace(each, hit=replace(each.hit, near=True)) for each in further)
+
+    def _further(
+        self, rows: Sequence[IndexRow], found: Sequence[Match], request: IndexQuery
+    ) -> list[Match]:
+        """Matches of rows that are not found yet, with score 0; of the copies of a fact one."""
+
+        def identity(row: IndexRow) -> object:
+            return results.copies_of(row) or results.place_of(row)
+
+        shown, new = {identity(each.row) for each in found}, dict[object, IndexRow]()
+        for row in rows:
+            if (name := identity(row)) not in shown:
+                new.setdefault(name, row)
+        chosen, matches = list(islice(new.values(), request.limit)), list[Match]()
+        copies = self._copies(chosen, request.filter, request.today, ())
+        for row, others in zip(chosen, copies, strict=True):
+            best = results.best_copy(row, others)
+            hit = results.make_hit(best, 0.0, request.filter, request.today)
+            matches.append(Match(results.with_copies(hit, best, others) if others else hit, best))
+        return matches
 
     def _rows_matching(
         self, engine_query: tantivy.Query, request: IndexQuery, most: int, laid_over: bool = False
