@@ -7,7 +7,7 @@ from datetime import date
 
 from mdmem.editors import EditResult, list_items
 from mdmem.editors.section import append_to_section, create, same_outline
-from mdmem.model import Fact, FactId, Op, Source, Supersession
+from mdmem.model import Fact, FactId, Op, SectionPath, Source, Supersession
 from mdmem.model.errors import FactProblem, SectionProblem, field
 from mdmem.model.rules import parse_day
 from mdmem.model.writes import Action, EditSection, Remember
@@ -137,12 +137,12 @@ def remember(
         return (
             _add(document, section, request)
             if same is None
-            else _restate(document, section, same, request)
+            else _restate(document, section.path, same, request)
         )
     same = next((item for item in stated if _holds_on(today, item.fact)), None)
     named = _find_superseded(inside, change) if same is None else None
     if named is not None:
-        return _replace(document, section, named, request, keep=False)
+        return _replace(document, section.path, named, request, keep=False)
     values = [] if change.also else _in_section(section, holders)
     same = same or next(
         (item for item in values if _states_with_rest(document, item, request)), None
@@ -162,24 +162,18 @@ def remember(
 def _replace_nested(document: Document, request: _Request) -> tuple[EditResult, FactId] | None:
     """Replace the value of a key that the only nested item has."""
     key, done = request.key, list[tuple[EditResult, FactId]]()
-    sections = (
-        document.sections
-        if request.change.section is None
-        else matching_sections(document, request.change.section)
-    )
-    if key is None or request.change.also or not sections:
+    if key is None or request.change.also:
         return None
 
     def replaced(inside: Document, item: Item) -> str:
-        done.append(_replace(inside, sections[0], item, request))
+        done.append(_replace(inside, (), item, request))
         return done[-1][0].text
 
-    around = [item for each in sections for item in section_items(document, each)]
+    around = _items_below(document, request.change.section)
     text = edit_nested(document, around, lambda item: holds_key(item.fact, key), replaced)
     if text is None:
         return None
-    line, _ = common_ends(document.lines, parse(text).lines)
-    return replace(done[-1][0], text=text, section=document.path_at(line)), done[-1][1]
+    return replace(done[-1][0], text=text, section=_section_changed(document, text)), done[-1][1]
 
 
 def _states_with_rest(document: Document, item: Item, request: _Request) -> bool:
@@ -308,7 +302,7 @@ def _add(document: Document, section: Section, request: _Request) -> tuple[EditR
 
 
 def _restate(
-    document: Document, section: Section, item: Item, request: _Request
+    document: Document, section: SectionPath, item: Item, request: _Request
 ) -> tuple[EditResult, FactId]:
     change, fact = request.change, request.fact
     until = fact.until or item.fact.until
@@ -318,7 +312,7 @@ def _restate(
         text = _splice(
             document, item, [(item.end, list_items.rewrite_item(item.raw, kind, tags, until))]
         )
-    return EditResult(text=text, op=Op.REMEMBER, section=section.path), item.fact.id
+    return EditResult(text=text, op=Op.REMEMBER, section=section), item.fact.id
 
 
 def _put_among(
@@ -341,7 +335,9 @@ def _put_among(
     if item is None:
         edited, fact = _add(document, section, request)
     else:
-        edited, fact = (_replace if same is None else _restate)(document, section, item, request)
+        edited, fact = (_replace if same is None else _restate)(
+            document, section.path, item, request
+        )
     gone = tuple(Supersession(each.fact.id, fact) for each in choice.taken_out)
     contradicts = tuple(each.fact.id for each in choice.contradicted)
     return replace(edited, supersedes=(*edited.supersedes, *gone), contradicts=contradicts), fact
@@ -364,7 +360,7 @@ def _take_out(
 
 
 def _replace(
-    document: Document, section: Section, replaced: Item, request: _Request, keep: bool = True
+    document: Document, section: SectionPath, replaced: Item, request: _Request, keep: bool = True
 ) -> tuple[EditResult, FactId]:
     """Replace an item; unless `keep`, the text beneath goes too, and the labels alone are kept."""
     line, kept = _successor_line(document, replaced, request, keep)
@@ -373,9 +369,7 @@ def _replace(
     text = _splice(document, replaced, [(replaced.end, line + ending)])
     supersedes = (Supersession(replaced.fact.id, new),)
     return (
-        EditResult(
-            text=text, op=Op.REMEMBER, section=section.path, supersedes=supersedes, kept=kept
-        ),
+        EditResult(text=text, op=Op.REMEMBER, section=section, supersedes=supersedes, kept=kept),
         new,
     )
 
@@ -501,7 +495,7 @@ def edit_nested(
     `edit` gets the text of the list around it, where it is at the top. Raises FactProblem
     (`fact-ambiguous`), SectionProblem (`body-escapes-section`).
     """
-    texts = []
+    texts: list[str] = []
     for item in around:
         # Most items have one line, and nothing in them.
         if item.end == item.start + 1 or depth == _DEEPEST:
@@ -509,16 +503,9 @@ def edit_nested(
         lines = (line.removeprefix("\t") for line in item_text(item.raw).split("\n"))
         inside = parse("\n".join([*lines, ""]), fragment=True)
         meant = [each for each in items(inside) if is_meant(each)]
-        edited = (
-            edit(inside, meant[0])
-            if meant
-            else edit_nested(inside, items(inside), is_meant, edit, depth + 1)
-        )
-        texts += (
-            []
-            if edited is None
-            else [_with_lines(document, item, inside, edited)] * max(1, len(meant))
-        )
+        deeper = None if meant else edit_nested(inside, items(inside), is_meant, edit, depth + 1)
+        edited = [edit(inside, each) for each in meant] or filter(None, (deeper,))
+        texts += [_with_lines(document, item, inside, text) for text in edited]
     if len(texts) > 1:
         raise FactProblem(
             "fact-ambiguous", f"{len(texts)} nested items are meant", "Give the words of one."
@@ -540,15 +527,28 @@ def _with_lines(document: Document, item: Item, inside: Document, edited: str) -
 
 def forget_nested(document: Document, name: str, address: str | None) -> EditResult | None:
     """A document without the nested item that a name means; None where it means none."""
-    section = find_section(document, address, counts=False) if address is not None else None
     text = edit_nested(
         document,
-        section_items(document, section) if section else items(document),
+        _items_below(document, address),
         lambda item: bool(fact_names.items_matching((item,), name, keys=True)),
         lambda inside, item: forget(inside, item).text,
     )
-    path = section.path if section else ()
-    return None if text is None else EditResult(text=text, op=Op.FORGET, section=path)
+    if text is None:
+        return None
+    return EditResult(text=text, op=Op.FORGET, section=_section_changed(document, text))
+
+
+def _items_below(document: Document, address: str | None) -> list[Item]:
+    """The items in the sections that an address names; None: all."""
+    if address is None:
+        return list(items(document))
+    named = matching_sections(document, address)
+    return [item for section in named for item in section_items(document, section)]
+
+
+def _section_changed(document: Document, text: str) -> SectionPath:
+    line, _ = common_ends(document.lines, parse(text).lines)
+    return document.path_at(line)
 
 
 def forget(document: Document, item: Item) -> EditResult:

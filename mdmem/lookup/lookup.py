@@ -479,14 +479,19 @@ def file_of_fact(workspace: Workspace, change: Forget) -> FilePath:
 
 
 def _file_of_nested(workspace: Workspace, change: Forget) -> FilePath | None:
-    holding = []
+    """The file with such a nested item; raises FactProblem (`fact-ambiguous`)."""
+    holding: list[FilePath] = []
     for path, full_path in _memory_paths(workspace).items():
-        with suppress(PathProblem, SectionProblem):
-            if workspace.kind_of(path) in EDITABLE:
-                document = parse_bytes(read_file(workspace, path, full_path) or b"")
-                is_there = fact_editor.forget_nested(document, change.fact, change.section)
-                holding += [path] if is_there else []
-    return holding[0] if len(holding) == 1 else None
+        if workspace.kind_of(path) not in EDITABLE:
+            continue
+        with suppress(PathProblem):
+            document = parse_bytes(read_file(workspace, path, full_path) or b"")
+            is_there = fact_editor.forget_nested(document, change.fact, change.section)
+            holding += [path] if is_there else []
+    if len(holding) > 1:
+        message = f"{change.fact[:_QUOTED]!r} is a nested item in {' and '.join(holding)}"
+        raise FactProblem("fact-ambiguous", message, f"Give {field('file')}.")
+    return holding[0] if holding else None
 
 
 def forget_command(fact: FactId) -> str:

@@ -27,7 +27,6 @@ def _with_iso_day(workspace: Workspace, edit: Remember) -> Remember:
 
 def _with_entry(workspace: Workspace, edit: Remember) -> Remember:
     """Raises: FactProblem (`fact-not-found`, `fact-ambiguous`)."""
-    edit = _at_home(workspace, edit)
     if edit.entry is None:
         return edit
     lines = lookup.current_locations(
@@ -46,18 +45,19 @@ def _with_entry(workspace: Workspace, edit: Remember) -> Remember:
 
 
 def _at_home(workspace: Workspace, edit: Remember) -> Remember:
-    """A successor stands in the note and section of what it supersedes, with its task's box, unless
-    it names another.
+    """Put a successor into the note and section of the fact it supersedes, unless the request names
+    a file or a section; it is a task if that is one.
     """
     name = edit.options.supersedes
     if name is None or edit.file is not None or edit.section is not None:
         return edit
     places = lookup.locate_fact(workspace, name, lookup.EDITABLE)
-    place = places[0] if len(places) == 1 else None
-    section = place and place.document.section_at(place.item.start)
-    address, nth = (place and section and address_of(place.document, section)) or (None, None)
-    is_theirs = place and layout.within(place.path, workspace.settings.extra_paths)
-    if place is None or place.path == workspace.curated or is_theirs or nth or address is None:
+    if len(places) != 1 or places[0].path == workspace.curated:
+        return edit
+    (place,) = places
+    section = place.document.section_at(place.item.start)
+    address, nth = (section and address_of(place.document, section)) or (None, None)
+    if not address or nth or layout.within(place.path, workspace.settings.extra_paths):
         return edit
     box = TASK_BOX.match(place.item.fact.text)
     text = f"{box[0]}{edit.text}" if box and not edit.key else edit.text
@@ -103,6 +103,6 @@ VERB = Verb(
     new_texts=lambda edit: (edit.key or "", edit.text),
     appends=lambda edit: False,
     with_iso_day=_with_iso_day,
-    with_entry=_with_entry,
+    with_entry=lambda workspace, edit: _with_entry(workspace, _at_home(workspace, edit)),
     complete_note=_complete_note,
 )
