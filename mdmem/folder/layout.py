@@ -36,7 +36,7 @@ _DAY = late.pattern(
     r"(?:^|/)memory/(?P<year>\d{4})-(?P<month>\d{2})-(?P<day>\d{2})(?:-[^/]+)?\.md$"
 )
 _DATED = late.pattern(r"(?<!\d)(?P<year>\d{4})-(?P<month>\d{2})-(?P<day>\d{2})(?!\d)")
-DAY_PARTS = {
+_DAY_PARTS = {
     "%Y": ("year", "[0-9]" * 4),
     "%m": ("month", "[0-9]" * 2),
     "%-m": ("month", "*"),
@@ -177,7 +177,7 @@ def _date(match: re.Match[str]) -> date | None:
 
 
 def log_path(day: date, daily: str = DAILY) -> FilePath:
-    """The log of a day by the parts of `date.strftime` that `DAY_PARTS` has."""
+    """The log of a day by the parts of `date.strftime` that `_DAY_PARTS` has."""
 
     def written(part: re.Match[str]) -> str:
         return f"{day.year:04}" if part[0] == "%Y" else day.strftime(part[0])
@@ -186,15 +186,15 @@ def log_path(day: date, daily: str = DAILY) -> FilePath:
 
 
 def log_glob(daily: str) -> str:
-    return "".join(DAY_PARTS.get(part, ("", part))[1] for part in _DATE_PART.split(daily))
+    return "".join(_DAY_PARTS.get(part, ("", part))[1] for part in _DATE_PART.split(daily))
 
 
 @lru_cache
 def _pattern_of_days(daily: str) -> re.Pattern[str]:
     pattern, named = "", set[str]()
     for part in _DATE_PART.split(daily):
-        name, glob = DAY_PARTS.get(part, ("", re.escape(part)))
-        digits = glob.replace("*", "[0-9]+" if name else "[^/]+") if part in DAY_PARTS else glob
+        name, glob = _DAY_PARTS.get(part, ("", re.escape(part)))
+        digits = glob.replace("*", "[0-9]+" if name else "[^/]+") if part in _DAY_PARTS else glob
         pattern += f"(?P<{name}>{digits})" if name and name not in named else digits
         named.add(name)
     return re.compile(pattern)
@@ -203,7 +203,7 @@ def _pattern_of_days(daily: str) -> re.Pattern[str]:
 def is_named_by_day(daily: str) -> bool:
     """True if a setting names a Markdown file for each day that agents' tools may make."""
     parts = _DATE_PART.findall(daily)
-    told = {*(DAY_PARTS[part][0] or part for part in parts)}
+    told = {*(_DAY_PARTS[part][0] or part for part in parts)}
     tells_month = not told.isdisjoint(("month", "%B", "%b"))
     if not (tells_month and told >= {"year", "day"}) or "%" in _DATE_PART.sub("", daily):
         return False

@@ -1,4 +1,4 @@
-"""The settings of an Obsidian vault; a file that is no JSON says nothing."""
+"""The settings of an Obsidian vault, of which those of its templates and daily notes count."""
 
 from __future__ import annotations
 
@@ -22,8 +22,15 @@ _MAX_BYTES = 1_000_000
 
 def template_folders(root: Path) -> tuple[str, ...]:
     """The folders of templates, of Obsidian itself and of Templater, relative to the vault."""
-    named = (_settings(root / FOLDER / file).get(name) for file, name in _TEMPLATES.items())
+    named = ((_settings(root / FOLDER / file) or {}).get(name) for file, name in _TEMPLATES.items())
     return tuple(normpath(each).lstrip("/") for each in named if isinstance(each, str) and each)
+
+
+def unreadable_settings(root: Path) -> list[str]:
+    """The settings that are read here and cannot be, relative to the vault."""
+    files = (root / FOLDER / file for file in _TEMPLATES)
+    broken = (file for file in (*files, daily_file(root)) if _settings(file) is None)
+    return [file.relative_to(root).as_posix() for file in broken]
 
 
 _MOMENT = late.pattern(r"(?s)\[([^\]]*)\]|YYYY|MMMM|MMM|MM|M|DD|D|dddd|ddd|([A-Za-z])|.")
@@ -47,6 +54,8 @@ def daily_file(root: Path) -> Path:
 def daily_names(root: Path) -> str | None:
     """The setting `daily` that names logs as the vault's daily notes; None where it has others."""
     settings = _settings(daily_file(root))
+    if settings is None:
+        return None
     folder, written = settings.get("folder") or "", settings.get("format") or "YYYY-MM-DD"
     if not isinstance(folder, str) or not isinstance(written, str):
         return None
@@ -57,7 +66,8 @@ def daily_names(root: Path) -> str | None:
     return normpath("/".join(filter(None, (folder.strip("/"), f"{names}.md"))))
 
 
-def _settings(path: Path) -> Mapping[str, Any]:
+def _settings(path: Path) -> Mapping[str, Any] | None:
+    """A file of settings: empty if it is not there, None if it is no JSON object or too large."""
     try:
         status = path.stat()
     except OSError:
@@ -66,11 +76,11 @@ def _settings(path: Path) -> Mapping[str, Any]:
 
 
 @lru_cache(maxsize=16)
-def _read(path: str, _time: int, size: int) -> Mapping[str, Any]:
+def _read(path: str, _time: int, size: int) -> Mapping[str, Any] | None:
     if size > _MAX_BYTES:
-        return {}
+        return None
     try:
         read = json.loads(Path(path).read_bytes())
     except (OSError, ValueError, RecursionError):
-        return {}
-    return read if isinstance(read, dict) else {}
+        return None
+    return read if isinstance(read, dict) else None

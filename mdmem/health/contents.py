@@ -15,7 +15,7 @@ from pathlib import Path
 
 from mdmem import events, secrets
 from mdmem.events import Outcome
-from mdmem.folder import files, journal, layout
+from mdmem.folder import files, journal, layout, vault
 from mdmem.folder.layout import ListedFile
 from mdmem.health.inspection import DAY_SECONDS, Finding, Inspection, Level
 from mdmem.index.indexer import SearchIndex
@@ -83,6 +83,13 @@ def _left_out(workspace: Workspace) -> Iterator[Finding]:
             level=Level.WARNING,
             message=f"{path} is {reason}, with {alone} of its own: it is not searched",
             hint=f"Take what you need (git diff --no-index {names}), then remove it.",
+        )
+    for file in vault.unreadable_settings(workspace.root):
+        yield Finding(
+            check="files",
+            level=Level.WARNING,
+            message=f"{file} is no JSON object of at most 1 MB: it is not followed",
+            hint="Open the vault in Obsidian and save these settings again.",
         )
     for reason, count in others.items():
         yield Finding(

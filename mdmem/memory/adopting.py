@@ -182,14 +182,20 @@ def initialise(request: Initialise, environment: Mapping[str, str]) -> InitResul
             has_changed = result.written or result.commit or result.hooks or result.merging
             event.done(bool(has_changed) or adopts, commit=result.commit)
     start_catching_up(workspace)
-    # The settings may be new.
-    others = other_markdown_note(open_at(workspace.root, environment))
-    more = [others] if others else []
-    if (workspace.root / vault.FOLDER).is_dir() and SETTINGS_NAME in result.written:
-        more.append(f"{SETTINGS_NAME} says: {' and '.join(_vault_settings(workspace.root))}")
-    if not result.adopted:
-        more.append("agents cannot access this memory until a person adopts it at a terminal")
+    more = _notes_on_content(workspace.root, result, environment)
     return replace(result, notes=(*result.notes, *more))
+
+
+def _notes_on_content(
+    root: Path, result: InitResult, environment: Mapping[str, str]
+) -> Iterator[str]:
+    # The settings may be new.
+    if others := other_markdown_note(open_at(root, environment)):
+        yield others
+    if (root / vault.FOLDER).is_dir() and SETTINGS_NAME in result.written:
+        yield f"{SETTINGS_NAME} says: {' and '.join(_vault_settings(root))}"
+    if not result.adopted:
+        yield "agents cannot access this memory until a person adopts it at a terminal"
 
 
 def _plan(
