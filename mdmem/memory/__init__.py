@@ -14,7 +14,9 @@ from mdmem.folder.trust import Ruling
 from mdmem.model import PATH_SEPARATOR, RUNS_NAME, CommitId, FactId, FilePath, Problem
 from mdmem.model.errors import FactProblem
 from mdmem.model.writes import (
+    Action,
     Change,
+    EditSection,
     MovePath,
     Purge,
     PurgePlan,
@@ -225,11 +227,12 @@ class Memory:
             lambda: carry_out(self._to_write, change, self._say),
             change,
         )
-        if getattr(change, "action", None) == "rename" and result.commit:
-            title = f"{getattr(change, 'section', '')}".rpartition(PATH_SEPARATOR)[2]
-            notes = module("queries.links").renamed_notes(self.workspace, result.path, title)
-            result = replace(result, notes=(*result.notes, *notes))
-        return result
+        if not isinstance(change, EditSection) or change.action is not Action.RENAME:
+            return result
+        title = (change.section or "").rpartition(PATH_SEPARATOR)[2]
+        links = module("queries.links")
+        notes = links.renamed_notes(self.workspace, result.path, title) if result.commit else ()
+        return replace(result, notes=(*result.notes, *notes))
 
     def _meant(self, request: Any) -> Any:
         return module("lookup.lookup").as_meant(self.workspace, request)
@@ -611,8 +614,12 @@ class Memory:
 
     def check(self, files: tuple[str, ...] = ()) -> tuple[Problem, ...]:
         """Check memory files on disk. Raises PathProblem (`file-not-found`)."""
-        links = module("queries.links").check_links(self.workspace, files)
-        return (*module("queries.show").check_files(self.workspace, files), *links)
+        show, links = module("queries.show"), module("queries.links")
+        problems = show.check_files(self.workspace, files)
+        return (
+            *problems,
+            *links.check_links(self.workspace, show.paths_named(self.workspace, files)),
+        )
 
     def status(self) -> WorkspaceStatus:
         """Describe the workspace and how fresh its index is."""

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from functools import cache
+from re import Match
 from urllib.parse import unquote
 
 from mdmem.folder import files
 from mdmem.model import FilePath, Problem
 from mdmem.model.errors import PathProblem, number_of, verb
+from mdmem.model.reads import FileNames
 from mdmem.queries.file_list import file_names
 from mdmem.startup import late
 from mdmem.startup.records import dataclass
@@ -33,31 +35,44 @@ class DeadLink:
     part: str
 
 
-def dead_links(workspace: Workspace) -> Iterator[DeadLink]:
-    """The links of memory files to missing parts of notes that are there, in order."""
-    documents: dict[FilePath, Document] = {}
-    for path, file in workspace.memory_files().items():
-        with suppress(PathProblem):
-            documents[path] = parse_bytes(files.read(file.full_path) or b"")
-    if not any("#" in each.text and "[" in each.text for each in documents.values()):
+def dead_links(workspace: Workspace, paths: Sequence[str] = ()) -> Iterator[DeadLink]:
+    """Links of some memory files, by default of all, to missing parts of notes that are there."""
+    listed = workspace.memory_files()
+    names: FileNames | None = None
+
+    @cache
+    def document(path: FilePath) -> Document | None:
+        try:
+            return parse_bytes(files.read(listed[path].full_path) or b"")
+        except PathProblem:  # `check` names it
+            return None
+
+    for path in listed:
+        if (paths and path not in paths) or (read := document(path)) is None:
+            continue
+        for number, link in _links(read):
+            name, part = unquote(link[1] or link[3] or ""), unquote(link[2] or link[4])
+            names = names or file_names(workspace)
+            target = names.find(name) if name.strip() else path
+            linked = document(target) if target in listed else None
+            if target and linked and not _has_part(linked, part.strip()):
+                yield DeadLink(
+                    path=path,
+                    line=number,
+                    written=link[0].removeprefix("]"),
+                    target=target,
+                    part=part,
+                )
+
+
+def _links(document: Document) -> Iterator[tuple[int, Match[str]]]:
+    """The links to parts of notes that are not in code, each with its line (from 1)."""
+    if not _LINK.search(document.text):
         return
-    names = file_names(workspace)
-    for path, document in documents.items():
-        fenced = closed_fences(document.lines) if "[" in document.text else frozenset()
-        for number, line in enumerate(document.lines):
-            if "#" not in line or "[" not in line or number in fenced:
-                continue
-            for link in _LINK.finditer(_CODE.sub("", line)):
-                name, part = unquote(link[1] or link[3] or ""), unquote(link[2] or link[4])
-                target = names.find(name) if name.strip() else path
-                if target in documents and not _has_part(documents[target], part.strip()):
-                    yield DeadLink(
-                        path=path,
-                        line=number + 1,
-                        written=link[0].removeprefix("]"),
-                        target=target,
-                        part=part,
-                    )
+    fenced = closed_fences(document.lines)
+    for number, line in enumerate(document.lines):
+        if "#" in line and number not in fenced:
+            yield from ((number + 1, link) for link in _LINK.finditer(_CODE.sub("", line)))
 
 
 def _has_part(document: Document, part: str) -> bool:
@@ -73,18 +88,17 @@ def _title_words(part: str) -> str:
     return words_in_order(part.rpartition("#")[2])
 
 
-def check_links(workspace: Workspace, paths: tuple[str, ...]) -> Iterator[Problem]:
+def check_links(workspace: Workspace, paths: Sequence[str]) -> Iterator[Problem]:
     """A warning for each dead link, in some files or all."""
-    for link in dead_links(workspace):
-        if not paths or link.path in paths:
-            yield Problem(
-                path=link.path,
-                line=link.line,
-                code="dead-link",
-                level="warning",
-                message=f"{link.written} points at nothing in {link.target}",
-                hint="Name a heading or a block id that is there.",
-            )
+    for link in dead_links(workspace, paths):
+        yield Problem(
+            path=link.path,
+            line=link.line,
+            code="dead-link",
+            level="warning",
+            message=f"{link.written} points at nothing in {link.target}",
+            hint="Name a heading or a block id that is there.",
+        )
 
 
 def renamed_notes(workspace: Workspace, path: FilePath, title: str) -> tuple[str, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterable
 from datetime import date, timedelta
 from itertools import islice
 from pathlib import Path
@@ -337,10 +338,15 @@ def outline(workspace: Workspace, file: str | None) -> Outline:
     return Outline(path, rows)
 
 
+def paths_named(workspace: Workspace, names: Iterable[str]) -> tuple[FilePath, ...]:
+    """The paths of files as a user names them; raises PathProblem."""
+    return tuple(_path(workspace, name) for name in names)
+
+
 def check_files(workspace: Workspace, names: tuple[str, ...]) -> tuple[Problem, ...]:
     """The problems of memory files on disk, by default all; raises PathProblem."""
     listing = workspace.memory_files()
-    paths = [_path(workspace, name) for name in names] or list(listing)
+    paths = paths_named(workspace, names) or tuple(listing)
     problems: list[Problem] = []
     for path in paths:
         full_path = (
