@@ -161,6 +161,13 @@ _MORE = [
     Situation(("contradicts", "drink: tea", "editor: Helix, always Helix")),
     Situation(("conflicts",), do(("contradicts", "drink: tea", "editor: Helix, always Helix"))),
     Situation(
+        ("forget", "x y z"),
+        do(
+            committed("memory/a.md", "# A\n\n- a\n  - x y z\n"),
+            committed("memory/b.md", "# B\n\n- b\n  - x y z\n"),
+        ),
+    ),
+    Situation(
         ("remember", "gas", "--key", "engine"),
         committed("MEMORY.md", "# M\n\n## V\n\n- Boat\n  - engine: x\n- Car\n  - engine: y\n"),
     ),
@@ -391,6 +398,7 @@ _MORE = [
         do(
             settings_file('paths = ["**/*.md"]\n'),
             file("MEMORY 2.md", "- x\n"),
+            file(".obsidian/templates.json", "{"),
             file("a.excalidraw.md", ""),
         ),
     ),
@@ -585,8 +593,8 @@ _GUESSES = [
 ]
 SITUATIONS = [*_GUESSES, *_FAILURES, *_MORE]
 NOT_FROM_HERE: dict[str, tuple[str, ...]] = {
-    "a disk, a program or a record of mdmem's own has to fail: test_recover, test_doctor_state, test_adoption, test_state, test_reading_budget, test_cli_writes": (
-        "cli/writing.py: To remove the section: --delete",
+    "nothing is piped in: test_cli_writes": ("cli/writing.py: To remove the section: --delete",),
+    "a disk, a program or a record of mdmem's own has to fail: test_recover, test_doctor_state, test_adoption, test_state, test_reading_budget": (
         "workspace/adoption.py: Name folders by globs instead: adopt = [...] in config.toml.",
         "workspace/adoption.py: Remove it and adopt again: rm …",
         "workspace/adoption.py: Set HOME.",

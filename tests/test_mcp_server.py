@@ -253,7 +253,9 @@ def test_so_it_does_for_unusual_beginnings(name: str, monkeypatch: pytest.Monkey
 LOADED_AT_EACH_ANSWER = """
 import json, os, sys
 from mdmem.mcp.server import McpServer
-server = McpServer(None, dict(os.environ), lambda line: print(json.dumps([json.loads(line), *sys.modules])))
+server = McpServer(
+    None, dict(os.environ), lambda line: print(json.dumps([json.loads(line), *sys.modules]))
+)
 for line in sys.stdin.buffer:
     server.receive(line)
 server.calls.finish(60)

@@ -35,7 +35,7 @@ def memory(at: Desk, text: str, path: str = "MEMORY.md") -> Memory:
 
 
 def found(memory: Memory, query: str, **options: Any) -> list[str]:
-    """The texts that an answer gives, without those that only stand near."""
+    """The texts of the hits, without those marked as near."""
     hits = memory.search(Search(query, **options)).hits
     return [hit.text for hit in hits if not hit.near]
 
@@ -124,6 +124,18 @@ class TestNoMemory:
     @pytest.mark.parametrize("name", ["Report (2)", "Report 2", "Conflict of 1914", "Area-TOP-10"])
     def test_what_only_looks_like_one_is_memory(self, at: Desk, name: str):
         assert found(memory(at, "# R\n\n- tea is green\n", f"memory/{name}.md"), "tea")
+
+    def test_settings_that_are_no_json_are_named_and_nothing_is_logged_by_them(self, at: Desk):
+        at.write("mdmem.toml", 'daily = "obsidian"\n')
+        at.write(".obsidian/daily-notes.json", "{")
+        at.write(".obsidian/templates.json", "[]")
+        notes = memory(at, "# Memory\n")
+        named = [each.message for each in examine(at) if "no JSON" in each.message]
+        assert [each.partition(" ")[0] for each in named] == [
+            ".obsidian/templates.json",
+            ".obsidian/daily-notes.json",
+        ]
+        assert code_of(lambda: notes.apply(Log("saw a heron"))) == "bad-settings"
 
     def test_others_folders_and_a_vaults_templates(self, at: Desk):
         at.write("mdmem.toml", 'paths = ["**/*.md", "docs/vendor/*.md"]\n')
@@ -230,6 +242,21 @@ class TestWords:
         # A phrase that no entry has is words.
         assert "Green tea in the morning" in found(notes, '"tea green"')
 
+    def test_a_fact_and_its_copy_in_a_log_are_one_hit(self, dated: DatedMemory):
+        fact = Remember("the tea is green only in May", section="Work")
+        dated.on("2026-01-10").apply(fact)
+        dated.on("2026-01-11").apply(Log("the tea is green only in May"))
+        (hit,) = dated.search('"tea is green only in"')
+        assert (hit.path, len(hit.also)) == ("MEMORY.md", 1)
+
+    def test_comments_and_struck_words_find_nothing(self, at: Desk):
+        text = (
+            "# Memory\n\n## Code\n\n- tea %%getBuyerName gift?%% and ~~taxRate old~~ milk\n- cups\n"
+        )
+        notes = memory(at, text)
+        for query in ("buyer", "getBuyerName", '"buyer name"', "gift", "tax", '"taxrate old"'):
+            assert found(notes, query) == []
+
     def test_what_is_left_out(self, at: Desk):
         notes = memory(at, self.NOTES)
         assert found(notes, "tea -may") == ["Green tea in the morning"]
@@ -288,6 +315,7 @@ class TestLinks:
         assert notes.apply(rename).notes[-1].startswith("leading nowhere now: 2 links to it;")
         assert len([each for each in notes.check() if each.code == "dead-link"]) == 3
         assert notes.check(("notes/Mira.md",)) == ()
+        assert len(notes.check(("./notes/Crane.md",))) == 3
 
 
 class TestRows:
@@ -354,6 +382,13 @@ class TestNested:
         refused(at, Remember("gas", key="engine"), "fact-ambiguous")
         at.apply(Remember("Allianz", key="insurance"))
         assert "- insurance: Allianz" in at.read("MEMORY.md")
+
+    def test_of_two_files_with_one_name_none_is_meant(self, at: Desk):
+        at.write("memory/boats.md", self.TEXT)
+        memory(at, self.TEXT)
+        refused(at, Forget("loud"), "fact-ambiguous")
+        at.apply(Forget("loud", file="memory/boats.md"))
+        assert "loud" not in at.read("memory/boats.md")
 
     def test_a_list_two_hundred_deep(self, at: Desk):
         deep = "".join(f"{'  ' * level}- level {level}\n" for level in range(200))
