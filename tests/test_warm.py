@@ -18,7 +18,7 @@ import pytest
 from commandline import Shell, mdmem
 from conftest import World
 from kept_state import keep_state
-from warm import Served, catch_ups, children, is_alive, probe, served_in, wait_until
+from warm import Served, catch_ups, children, descriptors, is_alive, probe, served_in, wait_until
 
 import mdmem as package
 from mdmem.warm import launcher
@@ -352,8 +352,7 @@ class TestServer:
         assert b"hunter2" not in environment
         assert b"MDMEM_ACTOR" not in environment
         assert Path(f"/proc/{process}/cwd").resolve() == Path("/")
-        opened = [str(path.readlink()) for path in Path(f"/proc/{process}/fd").iterdir()]
-        assert opened.count(os.devnull) == 3
+        assert descriptors(process).count(os.devnull) == 3
         assert len(list(Path(f"/proc/{process}/task").iterdir())) == 1
         (path,) = served.sockets()
         assert path.stat().st_mode & 0o777 == 0o600
@@ -387,15 +386,11 @@ class TestServer:
             """Its own memory in KB, without the pages of libraries, and its descriptors."""
             rows = Path(f"/proc/{server}/status").read_text().splitlines()
             memory = next(int(row.split()[1]) for row in rows if row.startswith("RssAnon"))
-            return memory, len(list(Path(f"/proc/{server}/fd").iterdir()))
+            return memory, len(descriptors(server))
 
         def is_idle() -> bool:
             """No connection is open: one is closed a moment after its process has gone."""
-            try:
-                links = [str(each.readlink()) for each in Path(f"/proc/{server}/fd").iterdir()]
-            except FileNotFoundError:  # one was closed in between
-                return False
-            return sum(link.startswith("socket:") for link in links) == 1
+            return sum(link.startswith("socket:") for link in descriptors(server)) == 1
 
         for _ in range(5):
             served.probe("exit", "0")

@@ -176,6 +176,15 @@ def children(process: int) -> list[int]:
     return list(map(int, Path(f"/proc/{process}/task/{process}/children").read_text().split()))
 
 
+def descriptors(process: int) -> list[str]:
+    """What a process has open. One that is closed while they are listed is left out."""
+    links = []
+    for descriptor in Path(f"/proc/{process}/fd").iterdir():
+        with suppress(FileNotFoundError):
+            links.append(str(descriptor.readlink()))
+    return links
+
+
 def catch_ups(server: int) -> list[int]:
     """The processes that commands below a server have forked, and that go on without them."""
     program, started = _program(server), set(children(server))
