@@ -1,12 +1,10 @@
-from datetime import date
-
 import pytest
 from conftest import examples
 from generated_markdown import closed_documents, documents
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from mdmem.editors.daily import insert, log, new_log
+from mdmem.editors.daily import insert, log
 from mdmem.model import Op
 from mdmem.model.errors import SectionProblem
 from mdmem.text.document import parse
@@ -71,10 +69,6 @@ def test_an_open_block_is_not_written_into(text: str, line: int) -> None:
     assert caught.value.code == "open-block"
     assert caught.value.details["line"] == line
     assert f"line {line})" in caught.value.message
-
-
-def test_a_new_log_is_the_template_of_its_day() -> None:
-    assert new_log("# {day}\n", date(2026, 3, 5)) == "# 2026-03-05\n"
 
 
 ENTRIES = st.lists(

@@ -37,8 +37,8 @@ def test_only_changed_sections_are_parsed_into_entries(
     replayed.write("# Memory\n\n" + "".join(sections))
     counts: list[int] = []
 
-    def counted_entries(*arguments: Any) -> tuple[Entry, ...]:
-        parsed = entries(*arguments)
+    def counted_entries(*arguments: Any, **options: bool) -> tuple[Entry, ...]:
+        parsed = entries(*arguments, **options)
         counts.append(len(parsed))
         return parsed
 

@@ -13,13 +13,18 @@ from dated_memory import DatedMemory
 from examination import examine
 from workspaces import Desk, code_of, desk, refused
 
+from mdmem.context.parts import entry_text
+from mdmem.index.indexed import passages
 from mdmem.memory import Memory
-from mdmem.model import FileKind, Status
+from mdmem.model import FileKind, FilePath, Status
 from mdmem.model.history import DayView, ShowBlame
 from mdmem.model.prompts import BuildContext
 from mdmem.model.reads import Show
 from mdmem.model.searches import ListFacts, Search
 from mdmem.model.writes import Action, EditSection, Forget, Log, Remember, Save, WriteOptions
+from mdmem.show.hits import search_text, with_excerpts
+from mdmem.text.document import parse
+from mdmem.text.facts import entries, word_stems
 
 
 @pytest.fixture
@@ -204,6 +209,27 @@ class TestVault:
         assert (hit.path, hit.day) == (path, date(2026, 3, 5))
         assert notes.workspace.kind_of(path) is FileKind.DAILY
 
+    def test_a_new_log_is_made_from_the_vaults_template(
+        self, at: Desk, monkeypatch: pytest.MonkeyPatch
+    ):
+        monkeypatch.setenv("MDMEM_NOW", "2026-03-05T09:07:00")
+        at.write("mdmem.toml", 'paths = ["**/*.md"]\ndaily = "obsidian"\n')
+        settings = {"folder": "Daily", "template": "Templates/Day"}
+        at.write(".obsidian/daily-notes.json", json.dumps(settings))
+        at.write(
+            "Templates/Day.md",
+            "---\ntags: day\n---\n\n# {{title}}, {{date:dddd D MMMM}} 100% {{time}} {{weather}}\n",
+        )
+        memory(at, "# Memory\n").apply(Log("saw a heron"))
+        text = at.read("Daily/2026-03-05.md")
+        assert text.startswith(
+            "---\ntags: day\n---\n\n# 2026-03-05, Thursday 5 March 100% 09:07 {{w"
+        )
+        assert text.endswith("\n\n## 09:07\n\n- saw a heron\n")
+        at.write(".obsidian/daily-notes.json", json.dumps(settings | {"template": "../Day"}))
+        at.apply(Log("saw a stork", day="2026-03-04"))
+        assert at.read("Daily/2026-03-04.md").startswith("# 2026-03-04\n\n<!--")
+
     @pytest.mark.parametrize("form", ["gggg-[W]ww", "YYYY-MM", "../YYYY-MM-DD", "%YYYY-MM-DD"])
     def test_notes_of_no_day_are_no_logs(self, at: Desk, form: str):
         at.write("mdmem.toml", 'daily = "obsidian"\n')
@@ -318,6 +344,85 @@ class TestLinks:
         assert len(notes.check(("./notes/Crane.md",))) == 3
 
 
+class TestPassages:
+    FIRST = "The harbour was cold, and nobody had thought of the ropes. " * 8
+    TEXT = (
+        f"# Memory\n\nAlpha begins.\n{FIRST}\nThe mast came from Rostock. {FIRST} Osvaldo paid.\n"
+    )
+
+    def test_of_a_paragraph_the_best_one_is_found(self, at: Desk):
+        tale = memory(at, self.TEXT)
+        (hit,) = tale.search(Search("Rostock mast", limit=1)).hits
+        assert "The mast came from Rostock." in hit.text
+        assert (hit.start_line, hit.end_line) == (3, 5)
+        (hit,) = tale.search(Search("Osvaldo of the ropes", limit=9)).hits
+        assert (hit.start_line, hit.text[-13:]) == (5, "Osvaldo paid.")
+
+    def test_they_have_all_of_its_words_once(self, at: Desk):
+        (paragraph,) = entries(parse(self.TEXT), FilePath("MEMORY.md"))
+        parts = list(passages(paragraph))
+        assert " ".join(part.text for part in parts).split() == paragraph.text.split()
+        assert len(parts) == 2
+        assert max(len(part.text) for part in parts) <= 600
+
+    @pytest.mark.parametrize(
+        "text", ["word " * 200_000, f"- {FIRST * 3}", f"```\n{FIRST * 3}\n```", f"> {FIRST * 3}"]
+    )
+    def test_what_has_no_sentences_or_is_no_prose_is_one(self, text: str):
+        assert len([*passages(*entries(parse(text + "\n"), FilePath("a.md")))]) == 1
+
+    def test_what_is_saved_by_hand_is_found_in_passages(self, at: Desk):
+        tale = memory(at, self.TEXT)
+        assert len(found(tale, "harbour")) == 1
+        at.write("MEMORY.md", self.TEXT.replace("Osvaldo", "Benedikt"))
+        (hit,) = tale.search(Search("Benedikt", limit=1)).hits
+        assert hit.uncommitted
+        assert hit.text.endswith("Benedikt paid.")
+        assert not tale.search(Search("Rostock", limit=1)).hits[0].uncommitted
+
+
+class TestAsRead:
+    NOTE = (
+        "# Notes\n\n"
+        "- the pump of [[Ada Berg|Ada]] is in [[Cellar#Left]], ==now==, see ![[plan.png]] ^p\n"
+        "- ![[photo.png]]\n- valve for #people/operators, `#code`, #fff and #42\n\n"
+        "> [!warning] Boiler\n> Hot.\n\nA sentence[^1] of the #garden, too.\n\n"
+        "```dataview\nLIST FROM #secretplan\n```\n"
+    )
+    PUMP = "the pump of Ada is in Cellar > Left, now, see plan.png"
+
+    def test_words_instead_of_brackets(self, at: Desk):
+        notes = memory(at, self.NOTE)
+        assert self.PUMP in search_text(notes.search(Search("pump")), colour=False)
+        assert self.PUMP in notes.context(BuildContext("where is the pump")).text
+        boiler = search_text(notes.search(Search("boiler")), colour=False)
+        assert "Boiler Hot." in boiler.replace("\n", " ")
+        assert "[[Ada Berg|Ada]]" in found(notes, "pump")[0]
+        notes.apply(Forget(self.PUMP))
+        assert "pump" not in at.read("MEMORY.md")
+
+    def test_embeds_alone_are_no_fact_and_queries_of_a_vault_no_text(self, at: Desk):
+        notes = memory(at, self.NOTE)
+        assert [text[:9] for text in listed(notes)] == ["the pump ", "valve for"]
+        assert found(notes, "secretplan") == []
+
+    def test_tags_within_a_sentence_and_above_nested_ones(self, at: Desk):
+        notes = memory(at, self.NOTE)
+        assert notes.search(Search("valve")).hits[0].tags == ("people/operators",)
+        assert {tag.tag for tag in notes.tags().tags} == {"people", "people/operators"}
+        for tag in ("people", "People/Operators"):
+            assert len(listed(notes, tags=(tag,))) == 1
+        assert len(found(notes, "sentence", tags=("garden",))) == 1
+
+    def test_long_entries_are_cut_around_what_matched(self, at: Desk):
+        dull = "dull words " * 200
+        zoo = memory(at, f"# Memory\n\n- {dull}the zebra sleeps {dull}\n")
+        (hit,) = with_excerpts(zoo.search(Search("zebra"))).hits
+        assert len(hit.text) <= 1000
+        assert "the zebra sleeps" in hit.text
+        assert "the zebra sleeps" in entry_text(hit.text, word_stems("zebra"))[0]
+
+
 class TestRows:
     TABLE = (
         "# Memory\n\n## Hosts\n\n| Host | Port |\n|---|---|\n| heron | 8001 |\n| stork | 8002 |\n"
@@ -389,6 +494,38 @@ class TestNested:
         refused(at, Forget("loud"), "fact-ambiguous")
         at.apply(Forget("loud", file="memory/boats.md"))
         assert "loud" not in at.read("memory/boats.md")
+
+    def test_each_is_found_behind_the_words_around_it(self, at: Desk):
+        vehicles = memory(at, self.TEXT)
+        built = "Boat > boat engine: diesel > built 1998\nin Turku"
+        assert found(vehicles, "built in Turku") == [built]
+        assert found(vehicles, "diesel", tags=("old",)) == ["Boat > boat engine: diesel"]
+        (hit,) = vehicles.search(Search('"petrol"', limit=1)).hits
+        assert (hit.text, hit.start_line, hit.end_line) == ("Car > car engine: petrol", 11, 11)
+        assert found(vehicles, '"Boat"')[0] == "Boat"
+        assert len(listed(vehicles)) == 3
+
+    def test_one_that_changes_is_replaced_and_the_others_stay(self, dated: DatedMemory):
+        dated.at.write("MEMORY.md", self.TEXT)
+        dated.on("2026-01-10").save(Save())
+        dated.at.write("MEMORY.md", self.TEXT.replace("petrol", "gas"))
+        dated.on("2026-02-10").save(Save())
+        hits = {hit.text: hit for hit in dated.search("car engine", "2026-03-01", history=True)}
+        assert hits["Car > car engine: petrol"].status == Status.REMOVED
+        assert hits["Car > car engine: gas"].since > hits["Car > car engine: gas > loud"].since
+        assert dated.texts("pier seven", "2026-03-01")[0] == "Boat > moored at pier seven"
+
+    def test_one_is_forgotten_as_a_search_shows_it(self, at: Desk):
+        vehicles = memory(at, self.TEXT.replace("loud", "built 1998"))
+        vehicles.apply(Forget("Car > car engine: petrol > built 1998"))
+        assert "    - built 1998\n      in Turku\n" in at.read("MEMORY.md")
+        assert "\t\t- built" not in at.read("MEMORY.md")
+
+    def test_tasks_in_a_list_of_projects(self, at: Desk):
+        text = "# Memory\n\n- Boat\n  - [ ] paint the hull\n  - [x] sell the mast\n"
+        boats = memory(at, text)
+        assert found(boats, "[ ]") == ["Boat > [ ] paint the hull"]
+        assert boats.search(Search("mast", limit=1)).hits[0].done
 
     def test_a_list_two_hundred_deep(self, at: Desk):
         deep = "".join(f"{'  ' * level}- level {level}\n" for level in range(200))

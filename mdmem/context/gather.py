@@ -176,7 +176,7 @@ def _with_found(
         if gated
         else (hits := ask(prompt), bool(hits))
     )
-    whole = parts.found_offer(hits, kind_of)
+    whole = parts.found_offer(hits, kind_of, prompt)
     offer, repeated = parts.without_given(whole, given_ids)
     top = hits[0].score if hits else None
     block = replace(

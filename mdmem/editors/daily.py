@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from datetime import date
 
 from mdmem.editors import EditResult
 from mdmem.editors.section import append_to_section, heading, insert_blocks, open_block
@@ -14,10 +13,6 @@ from mdmem.text.facts import find_same_item
 
 _TIME_LEVEL = 2
 _MINUTE = late.pattern(r"(?:[01]\d|2[0-3]):[0-5]\d")
-
-
-def new_log(template: str, day: date) -> str:
-    return template.replace("{day}", day.isoformat())
 
 
 def _last_minute(document: Document, minute: str) -> Section | None:

@@ -7,7 +7,7 @@ from datetime import date
 
 from mdmem.editors import EditResult, list_items
 from mdmem.editors.section import append_to_section, create, same_outline
-from mdmem.model import Fact, FactId, Op, SectionPath, Source, Supersession
+from mdmem.model import PATH_SEPARATOR, Fact, FactId, Op, SectionPath, Source, Supersession
 from mdmem.model.errors import FactProblem, SectionProblem, field
 from mdmem.model.rules import parse_day
 from mdmem.model.writes import Action, EditSection, Remember
@@ -29,10 +29,13 @@ from mdmem.text.document import (
     with_line_end,
 )
 from mdmem.text.facts import (
+    DEEPEST,
     Item,
     before_marks,
     head_fact,
     holds_key,
+    item_inside,
+    item_name,
     item_text,
     items,
     normalise,
@@ -52,8 +55,6 @@ _SECTION_OF_OTHERS = "Facts"
 _LIST_MARKER = late.pattern(r"^( {0,3})([-+*]|\d{1,9}[.)])([ \t]+)")
 _CODE_INDENT = 5
 """Spaces after a list marker from which on indented code begins."""
-_DEEPEST = 30
-"""Lists in lists that are looked into."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -498,10 +499,9 @@ def edit_nested(
     texts: list[str] = []
     for item in around:
         # Most items have one line, and nothing in them.
-        if item.end == item.start + 1 or depth == _DEEPEST:
+        if item.end == item.start + 1 or depth == DEEPEST:
             continue
-        lines = (line.removeprefix("\t") for line in item_text(item.raw).split("\n"))
-        inside = parse("\n".join([*lines, ""]), fragment=True)
+        inside = item_inside(item_text(item.raw))
         meant = [each for each in items(inside) if is_meant(each)]
         deeper = None if meant else edit_nested(inside, items(inside), is_meant, edit, depth + 1)
         edited = [edit(inside, each) for each in meant] or filter(None, (deeper,))
@@ -526,11 +526,17 @@ def _with_lines(document: Document, item: Item, inside: Document, edited: str) -
 
 
 def forget_nested(document: Document, name: str, address: str | None) -> EditResult | None:
-    """A document without the nested item that a name means; None where it means none."""
+    """A document without the nested item that a name means, which may be as a search shows it;
+    None where it means none.
+    """
+    around, words = _items_below(document, address), name
+    above, _, last = name.partition(PATH_SEPARATOR)
+    if named := [item for item in around if last and item_name(item.raw) == above]:
+        around, words = named, last.rpartition(PATH_SEPARATOR)[2]
     text = edit_nested(
         document,
-        _items_below(document, address),
-        lambda item: bool(fact_names.items_matching((item,), name, keys=True)),
+        around,
+        lambda item: bool(fact_names.items_matching((item,), words, keys=True)),
         lambda inside, item: forget(inside, item).text,
     )
     if text is None:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from datetime import datetime
 from functools import lru_cache
 from pathlib import Path
 from posixpath import normpath
+from re import Match
 from typing import Any
 
 from mdmem.startup import late
@@ -33,7 +35,7 @@ def unreadable_settings(root: Path) -> list[str]:
     return [file.relative_to(root).as_posix() for file in broken]
 
 
-_MOMENT = late.pattern(r"(?s)\[([^\]]*)\]|YYYY|MMMM|MMM|MM|M|DD|D|dddd|ddd|([A-Za-z])|.")
+_MOMENT = late.pattern(r"(?s)\[([^\]]*)\]|YYYY|MMMM|MMM|MM|M|DD|D|dddd|ddd|HH|mm|([A-Za-z])|.")
 _PARTS = {
     "YYYY": "%Y",
     "MMMM": "%B",
@@ -44,7 +46,11 @@ _PARTS = {
     "D": "%-d",
     "dddd": "%A",
     "ddd": "%a",
+    "HH": "%H",
+    "mm": "%M",
 }
+_PLACE = late.pattern(r"\{\{(date|time|title)(?::([^{}\n]*))?\}\}")
+_USUAL = {"date": "YYYY-MM-DD", "time": "HH:mm"}
 
 
 def daily_file(root: Path) -> Path:
@@ -59,11 +65,36 @@ def daily_names(root: Path) -> str | None:
     folder, written = settings.get("folder") or "", settings.get("format") or "YYYY-MM-DD"
     if not isinstance(folder, str) or not isinstance(written, str):
         return None
-    parts = [*_MOMENT.finditer(written)]
-    if "%" in folder or any(part[2] or "%" in part[0] for part in parts):
+    if "%" in folder or any(part[2] or "%" in part[0] for part in _MOMENT.finditer(written)):
         return None
-    names = "".join(_PARTS.get(part[0], part[1] or part[0]) for part in parts)
-    return normpath("/".join(filter(None, (folder.strip("/"), f"{names}.md"))))
+    return normpath("/".join(filter(None, (folder.strip("/"), f"{_as_strftime(written)}.md"))))
+
+
+def _as_strftime(form: str) -> str:
+    return "".join(
+        _PARTS.get(part[0], (part[1] or part[0]).replace("%", "%%"))
+        for part in _MOMENT.finditer(form)
+    )
+
+
+def daily_template(root: Path, title: str, moment: datetime) -> str | None:
+    """The vault's template of a daily note, filled in; None where it names none that is there."""
+    name = (_settings(daily_file(root)) or {}).get("template")
+    if not isinstance(name, str) or not name.strip("/"):
+        return None
+    path = (root / f"{name.strip('/').removesuffix('.md')}.md").resolve()
+    try:
+        if not path.is_relative_to(root.resolve()) or path.stat().st_size > _MAX_BYTES:
+            return None
+        text = path.read_bytes().decode()
+    except (OSError, ValueError):
+        return None
+
+    def filled(place: Match[str]) -> str:
+        form = place[2] or _USUAL.get(place[1])
+        return moment.strftime(_as_strftime(form)) if form and place[1] in _USUAL else title
+
+    return _PLACE.sub(filled, text)
 
 
 def _settings(path: Path) -> Mapping[str, Any] | None:

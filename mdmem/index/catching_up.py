@@ -14,12 +14,14 @@ import time
 from collections import defaultdict, deque
 from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from mdmem.folder import budget, files, layout
 from mdmem.folder.budget import LEFT_OUT
 from mdmem.folder.files import INDEX_LOCK, QUEUE_LOCK
 from mdmem.index import background
+from mdmem.index.indexed import passages
 from mdmem.index.indexer import FileEntries, KeptIndex, SearchIndex
 from mdmem.index.schema import BrokenIndex, IndexRow, Lifetime
 from mdmem.index.snapshot import (
@@ -79,9 +81,8 @@ def _with_files(
             continue
         hidden.append(path)
         labels = frontmatter.labels(document)
-        page = _page(
-            workspace, index, path, entries(document, path, labels.tags, daily=workspace.daily)
-        )
+        on_disk = entries(document, path, labels.tags, daily=workspace.daily, nested=True)
+        page = _page(workspace, index, path, tuple(chain.from_iterable(map(passages, on_disk))))
         if page is None:
             return None
         pages.append(replace(page, about=labels.about))

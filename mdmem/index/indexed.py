@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from functools import lru_cache
 from hashlib import blake2b
+from itertools import accumulate, chain, zip_longest
 from operator import eq
 from pathlib import Path
 
@@ -23,13 +24,15 @@ from mdmem.model import PATH_SEPARATOR, FactId, FileKind, FilePath, SectionPath,
 from mdmem.model.searches import Hit, TagCount
 from mdmem.model.trail import Entry, Origin
 from mdmem.startup import late
-from mdmem.startup.records import dataclass
+from mdmem.startup.records import dataclass, replace
 from mdmem.text.document import plain_title
 from mdmem.text.facts import (
     ABOUT_JOINT,
+    entry_tags,
     is_done_task,
     is_open_task,
     may_have_copies,
+    own_text,
     plain_tag,
     shown_text,
     without_struck,
@@ -103,8 +106,7 @@ def place_labels(path: FilePath, section: SectionPath) -> str:
 def entry_labels(entry: Entry, kind: FileKind, owner: str, place: str) -> str:
     """Instructions in a bootstrap file are no facts."""
     labels = f"{owner} {statement_label(entry)} {place}"
-    for tag in entry.tags:
-        labels += f" {as_label('tag', folded_label(tag))}"
+    labels += "".join(f" {label}" for label in tag_labels(entry_tags(entry)))
     is_open = is_open_task(entry)
     if kind_name := entry.kind or ("task" if is_open else None):
         labels += f" {as_label('kind', folded_label(kind_name))}"
@@ -115,6 +117,16 @@ def entry_labels(entry: Entry, kind: FileKind, owner: str, place: str) -> str:
         if entry.fact is not None and kind is not FileKind.BOOTSTRAP
         else labels
     )
+
+
+def tag_labels(tags: Iterable[str]) -> Iterator[str]:
+    """The labels of tags, and of the tags above nested ones."""
+    return (as_label("tag", folded_label(tag)) for tag in _with_parents(tags))
+
+
+def _with_parents(tags: Iterable[str]) -> list[str]:
+    named = (accumulate(tag.split("/"), "{}/{}".format) for tag in tags)
+    return list(dict.fromkeys(chain.from_iterable(named)))
 
 
 def origin_labels(origin: Origin) -> Iterator[str]:
@@ -205,7 +217,8 @@ _COUNTED = 3
 
 
 def counted_tags(tags: Sequence[str]) -> list[str]:
-    return list({folded_label(tag): encodable(tag) for tag in reversed(tags[:_COUNTED])}.values())
+    counted = reversed(_with_parents(tags[:_COUNTED]))
+    return list({folded_label(tag): encodable(tag) for tag in counted}.values())
 
 
 def join_spellings(numbers: Mapping[str, int]) -> tuple[TagCount, ...]:
@@ -228,7 +241,8 @@ def most_tagged(facts: Iterable[Hit], tags: Iterable[str]) -> list[Hit]:
     """Facts by the number of these tags that they have, otherwise in their order."""
     wanted_tags = {folded_label(plain_tag(tag)) for tag in tags}
     return sorted(
-        facts, key=lambda hit: -len(wanted_tags & {folded_label(tag) for tag in hit.tags})
+        facts,
+        key=lambda hit: -len(wanted_tags & {folded_label(tag) for tag in _with_parents(hit.tags)}),
     )
 
 
@@ -260,8 +274,35 @@ class HeadingWords:
 
 
 def found_text(entry: Entry) -> str:
-    """The text by which an entry is found: without comments and struck words."""
-    return without_struck(shown_text(entry))
+    """The text by which an entry is found: without comments, struck words and nested items."""
+    text = shown_text(entry)
+    return without_struck(own_text(text) if entry.fact is not None and "\n" in text else text)
+
+
+_LONG = 600
+"""Characters of a paragraph above which its sentences are found in passages."""
+_NO_PROSE = late.pattern(r"[>|<]|```|~~~|[-+*][ \t]|\d{1,9}[.)][ \t]")
+
+
+def passages(entry: Entry) -> Iterator[Entry]:
+    """An entry; instead of a long paragraph, runs of whole sentences with their lines.
+
+    All end in the paragraph's last line, by which they are known as parts of it.
+    """
+    if entry.fact is not None or len(entry.text) <= _LONG or _NO_PROSE.match(entry.first_line):
+        yield entry
+        return
+    start, last = 0, len(entry.text)
+    ends = [end for _, end in late.module("editors.text_units").read_sentences(entry.text)]
+    for end, following in zip_longest(ends, ends[1:], fillvalue=last):
+        is_last = end == ends[-1]
+        if not is_last and following - start <= _LONG:
+            continue
+        text = entry.text[start : last if is_last else end]
+        line = entry.start_line + entry.text.count("\n", 0, start + len(text) - len(text.lstrip()))
+        first_line = text.strip().partition("\n")[0]
+        yield replace(entry, start_line=line, text=text.strip(), first_line=first_line)
+        start = end
 
 
 def words_of_file(entries: Sequence[Entry], usual_language: str) -> list[OwnWords]:

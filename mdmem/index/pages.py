@@ -103,7 +103,9 @@ class _PageReader:
             page = replace(
                 self._page(
                     file.path,
-                    entries(document, file.path, labels.tags, daily=self._workspace.daily),
+                    entries(
+                        document, file.path, labels.tags, daily=self._workspace.daily, nested=True
+                    ),
                 ),
                 about=labels.about,
             )
@@ -367,7 +369,7 @@ def entries_at_commit(
     try:
         with budget.reading(data):
             document = parse_bytes(data)
-            return entries(document, path, frontmatter.tags(document), daily=daily)
+            return entries(document, path, frontmatter.tags(document), daily=daily, nested=True)
     except PathProblem:
         return ()
 

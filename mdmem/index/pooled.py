@@ -22,6 +22,7 @@ from mdmem.index.searcher import MOST_INFLECTED, IndexSearcher, Scored
 from mdmem.model import FactId
 from mdmem.model.searches import TagCount
 from mdmem.startup.records import replace
+from mdmem.text.facts import entry_tags
 
 Indexes = Mapping[str | None, SearchIndex]
 """The indexes of a pool by the names of their workspaces; None is the one that asks."""
@@ -157,7 +158,7 @@ class PooledSearcher(IndexSearcher):
         for member in self._members.values():
             numbers.update({each.tag: each.count for each in member.tags(passing_filter, today)})
         for member, address in self._listed_before(passing_filter, today):
-            numbers.subtract(indexed.counted_tags(member._row(address).entry.tags))
+            numbers.subtract(indexed.counted_tags(entry_tags(member._row(address).entry)))
         return indexed.join_spellings(numbers)
 
     def _listed_before(

@@ -18,7 +18,7 @@ from mdmem.model.searches import Explanation, Factor, Hit, ScorePart
 from mdmem.model.trail import Entry
 from mdmem.startup import late
 from mdmem.startup.records import dataclass, replace
-from mdmem.text.facts import is_done_task, shown_text
+from mdmem.text.facts import entry_tags, is_done_task, shown_text
 from mdmem.text.terms import indexed_words, stem
 
 _WORD = late.pattern(r"[0-9]{4}-[0-9]{2}-[0-9]{2}|\w+")
@@ -235,7 +235,7 @@ class FirstHits:
             if not candidate.near:
                 self._last = score, candidate.day
                 self._of_place.setdefault(candidate.place, []).append(candidate)
-        elif self._rank(row) < self._rank(previous[1]):
+        elif row.entry.fact is not None and self._rank(row) < self._rank(previous[1]):
             hits[identity] = previous[0], row
         else:
             return
@@ -249,7 +249,7 @@ class FirstHits:
 def place_of(row: IndexRow) -> object:
     """Equal for the lines that say a fact twice in one section."""
     entry = row.entry
-    return row.workspace, entry.path, entry.section, entry.fact or entry.start_line
+    return row.workspace, entry.path, entry.section, entry.fact or entry.end_line
 
 
 def copies_of(row: IndexRow) -> int:
@@ -442,7 +442,7 @@ def make_hit(row: IndexRow, score: float, wanted: Filter, today: date, near: boo
         score=score,
         fact=entry.fact,
         key=entry.key,
-        tags=entry.tags,
+        tags=entry_tags(entry),
         source=origin.source if origin else None,
         confidence=origin.confidence if origin else None,
         status=_status(row, wanted, today),

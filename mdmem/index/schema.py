@@ -46,6 +46,7 @@ from mdmem.index.indexed import (
     passage,
     passage_entries,
     passage_key,
+    passages,
     place_labels,
     with_about,
     words_of_file,
@@ -56,7 +57,7 @@ from mdmem.model import CommitId, FactId, FileKind, FilePath, SectionPath, Sourc
 from mdmem.model.errors import StorageProblem, verb
 from mdmem.model.trail import Entry, Origin, plain_first_line
 from mdmem.startup.records import dataclass, field, replace
-from mdmem.text.facts import is_row
+from mdmem.text.facts import entry_tags, is_row
 from mdmem.text.terms import (
     ENGLISH,
     grams,
@@ -445,6 +446,7 @@ def document_fields(
     """
     if not rows:
         return
+    rows = in_passages(rows)
     owner = as_label("gone", ended_by) if ended_by else file_label(path)
     shared: object = None
     for row, fields in zip(rows, _text_fields(path, rows, language, owner), strict=True):
@@ -452,6 +454,14 @@ def document_fields(
         if own != shared:
             shared, lifetime = own, lifetime_fields(*own)
         yield _complete(fields, lifetime)
+
+
+def in_passages(rows: Sequence[IndexRow]) -> Sequence[IndexRow]:
+    """Rows with those of `passages` instead of long paragraphs."""
+    parts = [(row, list(passages(row.entry))) for row in rows]
+    if len(rows) == sum(len(entries) for _, entries in parts):
+        return rows
+    return [replace(row, entry=entry) for row, entries in parts for entry in entries]
 
 
 def _complete(fields: dict[str, Any], lifetime: LifetimeFields) -> dict[str, Any]:
@@ -505,8 +515,8 @@ def _text_fields(
             fields["until"] = entry.until.toordinal()
         if own.language != ENGLISH:
             fields[LANGUAGE] = own.language
-        if entry.tags:
-            fields["tagged"] = counted_tags(entry.tags)
+        if tags := entry_tags(entry):
+            fields["tagged"] = counted_tags(tags)
         if (
             question := asking_sentences(found_text(entries[position - 1])[-MAX_NEIGHBOUR_CHARS:])
         ) and around.is_near(position, position - 1):

@@ -37,6 +37,7 @@ from mdmem.model import FactId, FileKind, FilePath
 from mdmem.model.searches import Explanation, Factor, Hit, ScorePart, TagCount
 from mdmem.model.trail import Entry
 from mdmem.startup.records import dataclass, replace
+from mdmem.text.facts import entry_tags
 from mdmem.text.terms import (
     folded,
     query_terms,
@@ -191,6 +192,7 @@ class IndexSearcher:
         )
 
     def _written(self, path: FilePath, rows: Sequence[IndexRow]) -> Iterator[OverlayEntry]:
+        rows = schema.in_passages(rows)
         for row, values in zip(
             rows, schema.document_fields(path, rows, self.language), strict=True
         ):
@@ -672,7 +674,7 @@ class IndexSearcher:
             row = self._row(address)
             place = results.place_of(row)
             if _key(address) in hidden or place in listed:
-                numbers.subtract(counted_tags(row.entry.tags))
+                numbers.subtract(counted_tags(entry_tags(row.entry)))
             else:
                 listed.add(place)
         return join_spellings(numbers)

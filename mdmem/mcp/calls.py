@@ -32,11 +32,12 @@ from mdmem.model.searches import BuildProgress, FactList, Hit, Search, SearchRes
 from mdmem.model.writes import EditSection, Forget, Log, Remember, WriteOptions, WriteResult
 from mdmem.show import past as histories
 from mdmem.show import writes
-from mdmem.show.formatting import also_notes, hit_remarks, section_line, unread_text
+from mdmem.show.formatting import also_notes, hit_remarks, section_line, tags_behind, unread_text
+from mdmem.show.hits import with_excerpts
 from mdmem.show.past import changes_text
 from mdmem.show.values import to_json
 from mdmem.startup.records import dataclass, replace
-from mdmem.text.facts import item_text
+from mdmem.text.facts import as_read, item_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -321,12 +322,12 @@ def bounded(lines: Iterable[str], how: str, last: Sequence[str] = ()) -> str:
 
 def hit_line(hit: Hit) -> str:
     kind = f"[{hit.kind}] " if hit.kind else ""
-    tags = "".join(f" #{clean_line(tag)}" for tag in hit.tags)
+    tags = "".join(f" #{clean_line(tag)}" for tag in tags_behind(hit))
     marks = "".join(
         f" {mark}" for mark in ((f"[{hit.fact}]",) if hit.fact else ()) + hit_remarks(hit)
     )
     about = f" ({clean_line(hit.about)})" if hit.about else ""
-    return f"- {clean_line(hit.place)} {kind}{clean_line(hit.text)}{about}{tags}{marks}"
+    return f"- {clean_line(hit.place)} {kind}{clean_line(as_read(hit.text))}{about}{tags}{marks}"
 
 
 def _notes(stale: bool, notes: Iterable[str]) -> list[str]:
@@ -340,7 +341,9 @@ def search_text(result: SearchResult) -> str:
         f"{name}: {day}" for name, day in (("since", result.since), ("until", result.until)) if day
     ]
     return _listed(
-        result.hits, [*as_of, *days, *_notes(result.stale, result.notes)], result.building
+        with_excerpts(result).hits,
+        [*as_of, *days, *_notes(result.stale, result.notes)],
+        result.building,
     )
 
 

@@ -23,7 +23,7 @@ from mdmem.model.trail import (
 )
 from mdmem.startup.records import dataclass
 from mdmem.text.document import Document, common_ends
-from mdmem.text.facts import entries
+from mdmem.text.facts import entries, own_words
 
 if TYPE_CHECKING:
     from mdmem.past.line import EarlierTrail
@@ -261,7 +261,7 @@ class FileVersion:
 
     def entries(self, start: int = 0, end: int | None = None) -> tuple[Entry, ...]:
         """The entries of all lines, or of those from `start` up to `end`, counted from 0."""
-        return entries(self.document, self.path, self.tags, start, end, self.daily)
+        return entries(self.document, self.path, self.tags, start, end, self.daily, nested=True)
 
     def entries_of(self, sections: Collection[SectionPath]) -> list[Entry]:
         """The entries of some sections, in the order of the file."""
@@ -459,7 +459,13 @@ def match_in_file(
         if before.start_line in by_line
     ]
     moved += [
-        MovedEntry(by_line[before.start_line], after, False, True)
+        # the line of a nested item is the same below other words
+        MovedEntry(
+            by_line[before.start_line],
+            after,
+            before.fact is None and before.first_line == after.first_line,
+            True,
+        )
         for before, after in rewritten
         if before.start_line in by_line
     ]
@@ -510,8 +516,8 @@ def entry_identity(entry: Entry) -> tuple[SectionPath, str, str]:
 
 
 def entry_content(entry: Entry) -> tuple[FactId | None, str]:
-    """The key by which an entry is found again elsewhere: its fact, else its text."""
-    return entry.fact, "" if entry.fact else entry.text
+    """The key by which an entry is found again elsewhere: its fact, else its own text."""
+    return entry.fact, "" if entry.fact else own_words(entry)
 
 
 def _old_content(old: OldEntry) -> tuple[FactId | None, str]:

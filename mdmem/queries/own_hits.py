@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from mdmem.index.indexed import as_label, folded_label, place_labels
+from mdmem.index.indexed import as_label, folded_label, place_labels, tag_labels
 from mdmem.index.query import Filter, label_conditions
 from mdmem.model import Status
 from mdmem.model.proposals import PartOp
@@ -113,7 +113,7 @@ def _hits(own: OwnFiles, part: Part, score: float) -> Iterator[Hit]:
 def _fits(request: Search | ListFacts, hit: Hit) -> bool:
     has = {
         *place_labels(hit.path, hit.section).split(" "),
-        *(as_label("tag", folded_label(tag)) for tag in hit.tags),
+        *tag_labels(hit.tags),
         *([] if hit.kind is None else [as_label("kind", folded_label(hit.kind))]),
     }
     asked = Filter(

@@ -34,7 +34,7 @@ from mdmem.model.trail import Ranges
 from mdmem.past import fresh_trail
 from mdmem.queries import folders, later
 from mdmem.startup.records import replace
-from mdmem.text.facts import OPEN_BOX, plain_tag, split_key
+from mdmem.text.facts import OPEN_BOX, own_text, plain_tag, split_key
 from mdmem.workspace import Progress, Say, Workspace
 
 if TYPE_CHECKING:
@@ -230,7 +230,10 @@ def _search_now(
             workspace, index, lambda finder: finder.like_words(query, found), say, progress
         )
         matches = (*found, *more)
-    hits = tuple(match.hit for match in matches)
+    hits = tuple(
+        replace(hit, text=own_text(hit.text)) if hit.fact and hit.status is Status.CURRENT else hit
+        for hit in (match.hit for match in matches)
+    )
     if asks_now:
         hits = later.put_later_first(hits, query.limit)
     hits = completed_hits(workspace, hits, query.today, say, index.members)

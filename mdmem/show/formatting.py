@@ -136,6 +136,11 @@ def hit_remarks(hit: Hit) -> tuple[str, ...]:
     )
 
 
+def tags_behind(hit: Hit) -> tuple[str, ...]:
+    """The tags to show behind the text of a hit: those that are not within it."""
+    return tuple(tag for tag in hit.tags if f"#{tag}" not in hit.text)
+
+
 def unread_text(building: BuildProgress) -> str:
     return (
         f"Nothing found yet; the index is still being built ({building.done:,} of"

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from datetime import date
-from functools import cache
+from functools import cache, partial
 from math import fsum
 from typing import TYPE_CHECKING, Any
 
@@ -29,10 +29,12 @@ from mdmem.show.formatting import (
     one_line,
     section_line,
     short_id,
+    tags_behind,
     unread_text,
 )
 from mdmem.startup import late
 from mdmem.startup.records import replace
+from mdmem.text.facts import as_read, excerpt, shortened, word_stem, word_stems
 
 if TYPE_CHECKING:
     from mistune import Markdown
@@ -79,7 +81,7 @@ def _words_of(token: dict[str, Any]) -> str:
 
 
 _SNIPPET = 320
-_EXCERPT = 1000  # characters of a message, for programs
+MOST_CHARACTERS = 1000  # of one entry or message in a list
 _BOLD = "\x1b[1m"
 _WORD = late.pattern(r"\w+")
 _FIELD_NAMES = {
@@ -118,10 +120,15 @@ _SIMPLE_MARKS = late.pattern(
 
 
 def with_excerpts(result: SearchResult) -> SearchResult:
-    """A result whose messages are cut around the words of the query, for programs."""
-    stems = _stems(result.query)
-    messages = (replace(each, text=_window(each.text, stems, _EXCERPT)) for each in result.messages)
-    return replace(result, messages=tuple(messages))
+    """A result whose long texts are cut around the words of the query, for programs."""
+    stems = word_stems(result.query)
+
+    cut = partial(excerpt, stems=stems, most=MOST_CHARACTERS)
+    return replace(
+        result,
+        hits=tuple(replace(each, text=cut(each.text)) for each in result.hits),
+        messages=tuple(replace(each, text=cut(each.text)) for each in result.messages),
+    )
 
 
 def answer_notes(
@@ -151,23 +158,14 @@ def search_notes(result: SearchResult) -> tuple[str, ...]:
 
 def search_text(result: SearchResult, colour: bool, today: date | None = None) -> str:
     """On a terminal (`today`) with day and source, where they are not today and the user."""
-    stems = _stems(result.query)
+    stems = word_stems(result.query)
     hits = [_hit_text(hit, stems, colour, today) for hit in result.hits]
     return "\n".join(
         [*hits, *(_message_text(message, stems, colour) for message in result.messages)]
     )
 
 
-def _stems(query: str) -> set[str]:
-    return {_stem(word) for word in _WORD.findall(query)}
-
-
-def _stem(word: str) -> str:
-    folded = word.casefold()
-    return folded[:5] if folded.isascii() else folded
-
-
-def _hit_text(hit: Hit, stems: set[str], colour: bool, today: date | None) -> str:
+def _hit_text(hit: Hit, stems: Set[str], colour: bool, today: date | None) -> str:
     marks = (
         section_line(hit.section),
         f"[{hit.fact}]" if hit.fact else "",
@@ -175,7 +173,7 @@ def _hit_text(hit: Hit, stems: set[str], colour: bool, today: date | None) -> st
         *hit_remarks(hit),
     )
     head = one_line(" ".join([hit.place, *filter(None, marks)]))
-    lit = _highlighted(_window(one_line(_words(hit.text)), stems), stems, colour)
+    lit = _highlighted(excerpt(one_line(_words(hit.text)), stems, _SNIPPET), stems, colour)
     about = [f"    {dim(one_line(hit.about), colour)}"] if hit.about else []
     return "\n".join(
         [
@@ -196,7 +194,7 @@ def _origin(hit: Hit, today: date) -> str:
     return f"({said})" if said else ""
 
 
-def _message_text(message: MessageHit, stems: set[str], colour: bool) -> str:
+def _message_text(message: MessageHit, stems: Set[str], colour: bool) -> str:
     time = f"{message.time:%Y-%m-%d %H:%M}" if message.time else ""
     head = one_line(
         " ".join(
@@ -205,21 +203,21 @@ def _message_text(message: MessageHit, stems: set[str], colour: bool) -> str:
             )
         )
     )
-    words = _window(one_line(" ".join(message.text.split())), stems)
+    words = excerpt(one_line(" ".join(message.text.split())), stems, _SNIPPET)
     return f"{dim(head, colour)}\n    {_highlighted(words, stems, colour)}"
 
 
-def _highlighted(words: str, stems: set[str], colour: bool) -> str:
+def _highlighted(words: str, stems: Set[str], colour: bool) -> str:
     if not colour:
         return words
     pieces = _pieces(words, stems)
     return "".join(f"{_BOLD}{text}{PLAIN}" if is_asked else text for text, is_asked in pieces)
 
 
-def _pieces(words: str, stems: set[str]) -> Iterator[tuple[str, bool]]:
+def _pieces(words: str, stems: Set[str]) -> Iterator[tuple[str, bool]]:
     end = 0
     for match in _WORD.finditer(words):
-        if _stem(match[0]) in stems:
+        if word_stem(match[0]) in stems:
             yield words[end : match.start()], False
             yield match[0], True
             end = match.end()
@@ -228,8 +226,8 @@ def _pieces(words: str, stems: set[str]) -> Iterator[tuple[str, bool]]:
 
 def marked_words(text: str, query: str) -> tuple[tuple[str, bool], ...]:
     """The words of a hit around those of the query, in pieces: True for a word of the query."""
-    stems = _stems(query)
-    return tuple(_pieces(_window(" ".join(_words(text).split()), stems), stems))
+    stems = word_stems(query)
+    return tuple(_pieces(excerpt(" ".join(_words(text).split()), stems, _SNIPPET), stems))
 
 
 def _why_lines(hit: Hit) -> Iterator[str]:
@@ -272,6 +270,7 @@ def _factor(factor: Factor, hit: Hit) -> str:
 
 def _words(text: str) -> str:
     # text with only simple Markdown marks needs no parser
+    text = as_read(text)
     first, *code, last = lines if len(lines := text.split("\n")) > 1 else (text, text)
     if (
         _FENCE.match(first)
@@ -283,18 +282,6 @@ def _words(text: str) -> str:
     unmarked = _SIMPLE_MARKS.sub(lambda mark: mark[1] or mark[2], text)
     is_sure = unmarked[:1].isalpha() and text.isprintable() and not _MARKS.search(unmarked)
     return " ".join((unmarked if is_sure else plain(text)).split()) or text
-
-
-def _window(words: str, stems: set[str], most: int = _SNIPPET) -> str:
-    if len(words) <= most:
-        return words
-    first = next((m.start() for m in _WORD.finditer(words) if _stem(m[0]) in stems), 0)
-    start = max(0, min(first - most // 3, len(words) - most))
-    return (
-        ("…" if start else "")
-        + words[start : start + most].strip()
-        + ("…" if start + most < len(words) else "")
-    )
 
 
 def facts_text(listed: FactList) -> str:
@@ -313,9 +300,13 @@ def facts_notes(listed: FactList) -> tuple[str, ...]:
 
 def _fact_text(hit: Hit) -> str:
     kind = f"[{hit.kind}] " if hit.kind else ""
-    tags = "".join(f" #{tag}" for tag in hit.tags)
+    tags = "".join(f" #{tag}" for tag in tags_behind(hit))
     remarks = "".join(f" {mark}" for mark in hit_remarks(hit))
-    return one_line(f"{hit.fact}  {kind}{' '.join(hit.text.split())}{tags}{remarks}  {hit.place}")
+    return one_line(f"{hit.fact}  {kind}{_fact_words(hit)}{tags}{remarks}  {hit.place}")
+
+
+def _fact_words(hit: Hit) -> str:
+    return shortened(" ".join(as_read(hit.text).split()), MOST_CHARACTERS)
 
 
 def tags_text(catalogue: TagCatalogue) -> str:
@@ -345,6 +336,4 @@ def _side(hit: Hit) -> str:
         f"{hit.path}:{hit.start_line}",
         short_id(hit.commit),
     )
-    return one_line(
-        f"    {hit.fact}  {' '.join(hit.text.split())}  ({', '.join(filter(None, remarks))})"
-    )
+    return one_line(f"    {hit.fact}  {_fact_words(hit)}  ({', '.join(filter(None, remarks))})")

@@ -9,6 +9,7 @@ from mdmem.model.errors import FactProblem, TextProblem
 from mdmem.startup import late
 from mdmem.text.facts import (
     Item,
+    as_read,
     fact_id,
     head_fact,
     holds_key,
@@ -30,7 +31,7 @@ def items_matching(facts: Iterable[Item], name: str, keys: bool = False) -> tupl
     """The items that a name means.
 
     By exact text (normalised; kind, tags, expiry, marker and lines beneath are optional), else
-    without final punctuation, else (`keys`) by key, else by id or prefix.
+    without final punctuation or by the words as read, else (`keys`) by key, else by id or prefix.
 
     Raises FactProblem: `fact-ambiguous`: for several ids, or as different sorts of names.
     """
@@ -60,8 +61,15 @@ def _with_text(candidates: Sequence[Item], name: str) -> tuple[Item, ...]:
     if exact:
         return exact
     similar = {*similar_ids(name)}
-    return tuple(item for item in candidates if item.fact.id in similar) or _with_head(
-        candidates, similar
+    words = normalise(as_read(name))
+    return (
+        tuple(item for item in candidates if item.fact.id in similar)
+        or _with_head(candidates, similar)
+        or tuple(
+            item
+            for item in candidates
+            if "[" in item.raw and normalise(as_read(item.fact.text)) == words
+        )
     )
 
 

@@ -9,13 +9,15 @@ from __future__ import annotations
 
 import hashlib
 import unicodedata
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import date
 from functools import lru_cache
 from itertools import islice, zip_longest
+from re import Match
 
 from mdmem.folder.layout import day_of
-from mdmem.model import Fact, FactId, FilePath, SectionPath
+from mdmem.model import PATH_SEPARATOR, Fact, FactId, FilePath, SectionPath
 from mdmem.model.errors import LabelProblem, TextProblem, field
 from mdmem.model.trail import Entry
 from mdmem.startup import late
@@ -26,21 +28,31 @@ from mdmem.text.document import (
     clean_input,
     closed_fences,
     fold_space,
+    parse,
     split_lines,
     with_line_end,
 )
 from mdmem.text.scan import COMMENT, COMMENT_OPEN, BlockKind
 
 _ID_DIGITS = 8
+DEEPEST = 30
+"""Lists in lists below that are text."""
+_NAME = 80
+_STEM = 5
+_CUT = "…"
+_WORD = late.pattern(r"\w+")
 _CACHED_ITEMS = 20_000
 """Versions of a file share most of their items."""
 _MAX_KEY_COLONS = 4
 """A key with more colons holds only where it is asked for by name."""
 
+_NESTED_MARKER = late.pattern(r"\n[ \t]*(?:[-+*]|\d{1,9}[.)])[ \t]+\S")
 MARKER = late.pattern(
     r"^( {0,3})([-+*]|\d{1,9}[.)])( {1,4}(?! )| {1,4}(?=[\r\n]|$)|\t| (?= {4,})|(?=[\r\n]|$))"
 )
-_SIMPLE_ITEM = late.pattern(r"[-+*] (?!\[|\*\*|__|[a-z][a-z0-9_.]*: )([^\s^#<%~][^^#<%\r\n]*)\n?\Z")
+_SIMPLE_ITEM = late.pattern(
+    r"[-+*] (?!\[|!\[\[|\*\*|__|[a-z][a-z0-9_.]*: )([^\s^#<%~][^^#<%\r\n]*)\n?\Z"
+)
 """A one-line item of plain words, unless they end in a parenthesis."""
 _ASCII_WORD = late.pattern("[a-z0-9]+")
 _FEWEST_WORDS = 3
@@ -66,6 +78,8 @@ _IDENTIFIER_KEY = late.pattern(r"^([a-z][a-z0-9_.]*): +(?=\S)")
 _BOLD_KEY = late.pattern(
     r"^(?:\*\*([^*\r\n]+?)\*\*:|\*\*([^*\r\n]+?):\*\*|__([^_\r\n]+?)__:|__([^_\r\n]+?):__) +(?=\S)"
 )
+_QUERY = late.pattern(r"(?:`{3,}|~{3,})[ \t]*(?:dataview|dataviewjs|tasks|query)[ \t]*(?:\n|\Z)")
+"""A fence that a vault shows the answer of, instead of its text."""
 _EMPTY_FIELD = late.pattern(
     r"(?:\*\*[^*\n]+(?::\*\*|\*\*:)|__[^_\n]+(?::__|__:)|[a-z][a-z0-9_.]*::?)\s*"
     r"(?:([_*]{1,2})\([^()\n]*\)\1)?"
@@ -101,11 +115,24 @@ def may_repeat(text: str) -> bool:
 
 def is_done_task(entry: Entry) -> bool:
     """True for an item of a list of tasks that is ticked or cancelled."""
-    return entry.fact is not None and bool(_DONE_BOX.match(entry.text))
+    return bool(_DONE_BOX.match(_item_words(entry)))
 
 
 def is_open_task(entry: Entry) -> bool:
-    return entry.fact is not None and entry.text.startswith(OPEN_BOX)
+    return _item_words(entry).startswith(OPEN_BOX)
+
+
+def own_words(entry: Entry) -> str:
+    """The text of an entry; of an item in another one, without the words of those around it."""
+    is_nested = entry.fact is None and MARKER.match(entry.first_line)
+    return entry.text.rpartition(PATH_SEPARATOR)[2] if is_nested else entry.text
+
+
+def _item_words(entry: Entry) -> str:
+    if entry.fact is not None:
+        return entry.text
+    marker = MARKER.match(entry.first_line)
+    return entry.first_line[marker.end() :] if marker else ""
 
 
 def may_have_copies(text: str, key: str | None) -> bool:
@@ -132,6 +159,35 @@ def shortened(text: str, most: int) -> str:
         return text
     start = text[: most - 1]
     return f"{start.rpartition(' ')[0] or start}…"
+
+
+def word_stems(text: str) -> frozenset[str]:
+    """The words of a text, folded and roughly without endings, by which readers find theirs."""
+    return frozenset(word_stem(word) for word in _WORD.findall(text))
+
+
+def word_stem(word: str) -> str:
+    folded = word.casefold()
+    return folded[:_STEM] if folded.isascii() else folded
+
+
+def excerpt(text: str, stems: Collection[str], most: int) -> str:
+    """At most so many characters of a text, from where most of some words are together."""
+    if len(text) <= most:
+        return text
+    asked = [(m.start(), stem) for m in _WORD.finditer(text) if (stem := word_stem(m[0])) in stems]
+    held, first, best, middle = Counter[str](), 0, 0, 0
+    for at, stem in asked:
+        held[stem] += 1
+        while at - asked[first][0] > most // 2:
+            held[asked[first][1]] -= 1
+            first += 1
+        if (count := len(+held)) > best:
+            best, middle = count, asked[first][0]
+    room = most - 2 * len(_CUT)
+    start = max(0, min(middle - room // 3, len(text) - room))
+    end = start + room
+    return f"{_CUT * (start > 0)}{text[start:end].strip()}{_CUT * (end < len(text))}"
 
 
 def fact_id(text: str) -> FactId:
@@ -306,6 +362,63 @@ def head_fact(item: str) -> Fact | None:
     return parse_text(text[:end]) if end < len(text) else None
 
 
+def item_inside(text: str) -> Document:
+    """The text of an item, without its marker, as a document with the same lines."""
+    lines = (line.removeprefix("\t") for line in text.split("\n"))
+    return parse("\n".join([*lines, ""]), fragment=True)
+
+
+@lru_cache(maxsize=_CACHED_ITEMS)
+def own_text(text: str) -> str:
+    """The text of an item without the items of lists in it."""
+    if not _NESTED_MARKER.search(text):
+        return text
+    lines = text.split("\n")
+    for start, end in reversed(_nested_spans(item_inside(text))):
+        del lines[start:end]
+    return "\n".join(lines).rstrip()
+
+
+def _nested_spans(document: Document) -> list[tuple[int, int]]:
+    """The lines of the items of lists in an item, but for one that begins where it does."""
+    blocks = document.without_markers.blocks_in(0, len(document.lines))
+    return [(each.start, each.end) for each in blocks if each.kind is BlockKind.ITEM and each.start]
+
+
+def item_name(item: str) -> str:
+    """The words of an item that are before those of the items in it."""
+    name = fold_space(own_text(parse_item(item).text).partition("\n\n")[0])
+    return shortened(name, _NAME).rstrip(":")
+
+
+@dataclass(frozen=True, slots=True)
+class _Nested:
+    """An item of a list in another item, whose lines `start` up to `end` (from 0) are its own."""
+
+    fact: Fact
+    start: int
+    end: int
+    text: str
+    """Its own words behind those of the items around it."""
+
+
+@lru_cache(maxsize=_CACHED_ITEMS)
+def _nested(item: str, above: tuple[str, ...] = ()) -> tuple[_Nested, ...]:
+    """The items of lists in an item, at any depth that is read."""
+    if len(above) == DEEPEST or not _NESTED_MARKER.search(item):
+        return ()
+    around, document, found = (*above, item_name(item)), item_inside(item_text(item)), []
+    for start, end in _nested_spans(document):
+        raw = document.slice(start, end)
+        fact, deeper = parse_item(raw), _nested(raw, around)
+        if _has_content(raw, fact):
+            words = PATH_SEPARATOR.join((*around, _shown(own_text(fact.text))))
+            own_end = start + deeper[0].start if deeper else end
+            found.append(_Nested(fact, start, own_end, words))
+        found += [replace(each, start=start + each.start, end=start + each.end) for each in deeper]
+    return tuple(found)
+
+
 def items(document: Document, start: int = 0, end: int | None = None) -> tuple[Item, ...]:
     """The facts in some lines: list items at the top level of a section, in order.
 
@@ -315,6 +428,7 @@ def items(document: Document, start: int = 0, end: int | None = None) -> tuple[I
 
 
 _STOPS = ".。"
+_BEHIND_TAG = ".,;:!?…)]}'\"*_~/-。，、；：！？»”’"
 
 
 def same_ids(fact: Fact) -> frozenset[FactId]:
@@ -356,11 +470,13 @@ def _items(document: Document, start: int, end: int, word: str) -> Iterator[Item
 
 @lru_cache(maxsize=_CACHED_ITEMS)
 def has_words(item: str) -> bool:
-    """True if an item has more than kind, comments and block id, and is not struck as a whole; tags
-    alone are words.
+    """True if an item has more than kind, comments and block id, is not struck as a whole, and not
+    embeds alone; tags alone are words.
     """
     _, words = split_kind(item_text(item).strip())
     words = _COMMENT.sub("", words[: before_marks(words)]).strip()
+    if words.startswith("![[") and _EMBEDS.fullmatch(words):
+        return False
     if "~~" not in words:
         return bool(words)
     return bool(
@@ -551,6 +667,16 @@ _STRUCK = late.pattern(
     rf"(?ms)(?P<code>{_CODE}|`+)|(?<![~\\])~~(?=[^\s~])(?:(?!~~|\n[ \t]*\n).)*(?<!\s)~~(?!~)"
 )
 """Words that are struck, but not in code."""
+_READ = late.pattern(
+    rf"(?ms)(?P<code>{_CODE}|`+)|^(?P<quote>(?:>[ \t]*)+)\[![\w-]+\][-+]?[ \t]*"
+    r"|!?\[\[(?![\s:-])(?P<note>[^\[\]|#\r\n]*)(?:#(?P<part>[^\[\]|\r\n]*))?"
+    r"(?:\\?\|(?P<name>[^\[\]\r\n]*))?\]\]"
+    r"|(?<![=\w])==(?=[^\s=])(?P<marked>[^=\r\n]*)(?<!\s)==(?![=\w])"
+    r"|(?<=\S)\[\^[\w-]+\](?![(:])|(?<=\S)[ \t]+\^[A-Za-z0-9-]+\Z"
+)
+"""Marks of a vault that readers do not need, but not in code."""
+_EMBEDS = late.pattern(r"\s*(?:!\[\[[^\[\]\r\n]+\]\]\s*)+")
+_HEX_COLOUR = late.pattern(r"[0-9a-fA-F]{3}(?:[0-9a-fA-F]{3})?")
 _ID_OF_FIRST_LINE = late.pattern(r"\A(.*\S)[ \t]+\^[A-Za-z0-9-]+[ \t]*\n")
 _TEXTS_KEPT = 4096
 _TABLE_DELIMITER = late.pattern(r"\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?")
@@ -566,12 +692,13 @@ def entries(
     start: int = 0,
     end: int | None = None,
     daily: str | None = None,
+    nested: bool = False,
 ) -> tuple[Entry, ...]:
     """The entries of a file in order, without empty blocks and mdmem's instructions.
 
     The `path` of a daily log, or a date in a name, gives entries their day; each has the `tags` of
     the front matter. They begin in lines `start` up to `end`, from 0. Conflict markers are not
-    entries; what both sides of a conflict say is.
+    entries; what both sides of a conflict say is. `nested`: items of lists in items are, too.
     """
     end = len(document.lines) if end is None else end
     return tuple(
@@ -582,6 +709,7 @@ def entries(
             tuple(dict.fromkeys(tags)),
             start,
             end,
+            nested,
         )
     )
 
@@ -593,6 +721,7 @@ def _entries(
     file_tags: tuple[str, ...],
     start: int,
     end: int,
+    nested: bool,
 ) -> Iterator[Entry]:
     lines = document.lines
     section: SectionPath = ()
@@ -607,7 +736,7 @@ def _entries(
         fact_kind, key, tags, until, fact_id = None, None, file_tags, None, None
         if kind is not BlockKind.ITEM:
             text = _block_text(kind, raw)
-            if not _CONTENT.search(text):
+            if not _CONTENT.search(text) or (kind is BlockKind.CODE and _QUERY.match(text)):
                 continue
         # Most entries are plain, and then there is less to look at.
         elif (words := plain_words(raw)) is not None:
@@ -625,6 +754,8 @@ def _entries(
             )
             if fact.tags:
                 tags = tuple(dict.fromkeys((*fact.tags, *file_tags)))
+            if "![[" in raw and not has_words(raw):
+                fact_id = None
         entry = Entry(
             path=path,
             start_line=first + 1,
@@ -643,6 +774,26 @@ def _entries(
             yield from (_as_row(entry, lines, number, row) for number, row in rows)
         else:
             yield entry
+        if nested and fact_id is not None and last > first + 1:
+            yield from (_as_nested(entry, lines, each, file_tags) for each in _nested(raw))
+
+
+def _as_nested(
+    around: Entry, lines: Sequence[str], item: _Nested, file_tags: tuple[str, ...]
+) -> Entry:
+    line = around.start_line + item.start
+    return replace(
+        around,
+        start_line=line,
+        end_line=around.start_line + item.end - 1,
+        text=item.text,
+        kind=item.fact.kind,
+        key=None,
+        tags=tuple(dict.fromkeys((*item.fact.tags, *file_tags))),
+        until=item.fact.until,
+        fact=None,
+        first_line=lines[line - 1].strip(),
+    )
 
 
 def _as_row(table: Entry, lines: Sequence[str], number: int, text: str) -> Entry:
@@ -711,6 +862,33 @@ def shown_text(entry: Entry) -> str:
 @lru_cache(maxsize=_TEXTS_KEPT)
 def _shown(text: str) -> str:
     return _ID_OF_FIRST_LINE.sub(r"\1\n", without_comments(text).rstrip() + "\n").rstrip()
+
+
+def as_read(text: str) -> str:
+    """A text without the marks of a vault: its links as words, no block id, no sign of callouts."""
+    if not any(mark in text for mark in ("[[", "==", "[^", "[!", "^")):
+        return text
+    return _READ.sub(_words_of_mark, text)
+
+
+def _words_of_mark(mark: Match[str]) -> str:
+    if kept := mark["code"] or mark["quote"] or mark["name"] or mark["marked"]:
+        return kept
+    note, part = mark["note"], mark["part"] or ""
+    if note is None:
+        return ""
+    headings = [] if part.startswith("^") else part.split("#")
+    return " > ".join(filter(None, map(str.strip, (note, *headings))))
+
+
+def entry_tags(entry: Entry) -> tuple[str, ...]:
+    """The tags of an entry: its own, those within its sentences, those of its file."""
+    if "#" not in entry.text:
+        return entry.tags
+    words = _COMMENT_OF_ITEM.sub("", entry.text)
+    candidates = (word[1:].rstrip(_BEHIND_TAG) for word in words.split() if word[0] == "#")
+    within = (name for name in candidates if _is_tag(name) and not _HEX_COLOUR.fullmatch(name))
+    return tuple(dict.fromkeys((*entry.tags, *within)))
 
 
 def without_comments(text: str) -> str:

@@ -15,13 +15,13 @@ from array import array
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from hashlib import sha256
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
 from mdmem.folder import files
 from mdmem.index.catching_up import index_unchecked
-from mdmem.index.indexed import passage, passage_entries, passage_key
+from mdmem.index.indexed import passage, passage_entries, passage_key, passages
 from mdmem.index.indexer import SearchIndex
 from mdmem.index.searcher import Address
 from mdmem.llm.requests import BAD_ANSWER, ModelFailure
@@ -380,7 +380,8 @@ def _sent_texts(workspace: Workspace, path: FilePath) -> dict[int, str]:
         document = parse_bytes(data)
     except PathProblem:  # the next catch-up takes it out of the index
         return {}
-    listed, is_private = entries(document, path, daily=workspace.daily), _private_entries(document)
+    read = entries(document, path, daily=workspace.daily, nested=True)
+    listed, is_private = list(chain.from_iterable(map(passages, read))), _private_entries(document)
     is_log = workspace.kind_of(path) is FileKind.DAILY
     texts = {}
     for position, entry in enumerate(listed):

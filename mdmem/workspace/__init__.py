@@ -169,6 +169,18 @@ class Workspace:
         path, usual = layout.log_path(day, daily), layout.log_path(day)
         return usual if not (self.root / path).exists() and (self.root / usual).exists() else path
 
+    def new_log(self, path: FilePath, day: date) -> str:
+        """The text of a day's log before its first entry, from the vault's template if any."""
+        daily, own = self.settings.daily, None
+        if daily and daily == vault.daily_names(self.root):
+            own = vault.daily_template(
+                self.root, PurePath(path).stem, datetime.combine(day, self.now().time())
+            )
+        if own is not None:
+            return own
+        template: str = late.module("folder.installed").template("daily.md")
+        return template.replace("{day}", day.isoformat())
+
     def now(self) -> datetime:
         return config.now(self.settings, self.environment)
 

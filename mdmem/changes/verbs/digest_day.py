@@ -9,7 +9,6 @@ from pathlib import PurePosixPath
 from mdmem.changes.verbs import EditedText, Verb
 from mdmem.editors import EditResult, daily, sameness
 from mdmem.editors import facts as fact_editor
-from mdmem.folder import installed
 from mdmem.model import FactId, FilePath, Op, SectionPath, Supersession
 from mdmem.model.rules import is_iso_day
 from mdmem.model.writes import DayEntry, DigestDay
@@ -111,11 +110,8 @@ def _edit(
     workspace: Workspace, change: DigestDay, path: FilePath, document: Document | None
 ) -> EditedText:
     if document is None:
-        document = parse(
-            f"# {PurePosixPath(path).stem}\n"
-            if change.file
-            else daily.new_log(installed.template("daily.md"), change.day)
-        )
+        title = f"# {PurePosixPath(path).stem}\n"
+        document = parse(title if change.file else workspace.new_log(path, change.day))
     return EditedText(result=edit(document, change))
 
 

@@ -7,7 +7,6 @@ from datetime import date
 from mdmem.changes.verbs import EditedText, Verb
 from mdmem.changes.verbs.foundations import find_foundations
 from mdmem.editors import daily
-from mdmem.folder import installed
 from mdmem.lookup import dates, lookup
 from mdmem.model import FactId, FilePath
 from mdmem.model.rules import is_iso_day, parse_day
@@ -30,7 +29,7 @@ def _day(workspace: Workspace, edit: Log) -> date:
 
 
 def _edit(workspace: Workspace, edit: Log, path: FilePath, document: Document | None) -> EditedText:
-    start = document or parse(daily.new_log(installed.template("daily.md"), _day(workspace, edit)))
+    start = document or parse(workspace.new_log(path, _day(workspace, edit)))
     edited = _with_entry(workspace, edit, edit.text, path, start)
     for text in edit.more:
         following = _with_entry(workspace, edit, text, path, parse(edited.result.text))

@@ -40,6 +40,7 @@ from mdmem.page.pages import (
     source_mark,
 )
 from mdmem.past.differences import DiffKind, word_difference
+from mdmem.show.formatting import tags_behind
 from mdmem.show.values import to_json
 from mdmem.startup import late
 from mdmem.startup.records import dataclass, replace
@@ -392,7 +393,7 @@ def _line_of(hit: Hit) -> SectionLine:
         fact=hit.fact,
         key=key,
         kind=hit.kind,
-        tags=hit.tags[:_MOST_LABELS],
+        tags=tags_behind(hit)[:_MOST_LABELS],
         until=hit.until,
         since=hit.since,
         source=source_mark(hit.source, hit.claimed_by) if hit.source else None,
