@@ -69,7 +69,7 @@ def build_index(files: Mapping[str, str]) -> SearchIndex:
 
 def _pages(files: Iterable[tuple[str, str]]) -> Iterator[FileEntries]:
     for path, text in files:
-        parts = entries(parse(text), FilePath(path))
+        parts = entries(parse(text), FilePath(path), nested=True)
         yield FileEntries(
             FilePath(path), parts, (None,) * len(parts), (False,) * len(parts), kind_of(path)
         )

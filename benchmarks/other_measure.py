@@ -77,7 +77,7 @@ class PlainSearch:
         self.lengths: list[int] = []
         self.holding: dict[str, list[tuple[int, int]]] = defaultdict(list)
         for path, text in files.items():
-            for entry in entries(parse(text), FilePath(path)):
+            for entry in entries(parse(text), FilePath(path), nested=True):
                 own, above = (
                     words_of_text(shown_text(entry), language),
                     heading_words(FilePath(path), entry.section, language),

@@ -88,7 +88,7 @@ def index_of_all(files: dict[str, dict[str, str]]) -> SearchIndex:
         for path, text in of_one.items():
             parts = tuple(
                 replace(entry, path=FilePath(f"{name}/{path}"))
-                for entry in entries(parse(text), FilePath(path))
+                for entry in entries(parse(text), FilePath(path), nested=True)
             )
             pages.append(
                 FileEntries(

@@ -86,7 +86,7 @@ def read(folder: Path) -> Iterator[FileEntries]:
     """The files as the index takes them, all from one commit."""
     for file in (folder / "MEMORY.md", *sorted((folder / "memory").glob("*.md"))):
         path = FilePath(file.relative_to(folder).as_posix())
-        file_entries = entries(parse(file.read_text(encoding="utf-8")), path)
+        file_entries = entries(parse(file.read_text(encoding="utf-8")), path, nested=True)
         count = len(file_entries)
         yield FileEntries(
             path,

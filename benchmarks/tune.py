@@ -155,7 +155,7 @@ def _module(path: Path) -> ModuleType:
 def _pages(data: Path, conversation: str) -> Iterator[FileEntries]:
     for file in sorted((data / conversation / "memory").glob("*.md")):
         path = FilePath(f"{conversation}/memory/{file.name}")
-        file_entries = entries(parse(file.read_text(encoding="utf-8")), path)
+        file_entries = entries(parse(file.read_text(encoding="utf-8")), path, nested=True)
         yield FileEntries(
             path,
             file_entries,

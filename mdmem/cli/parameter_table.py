@@ -170,6 +170,7 @@ TABLE: ParameterTable = {
         ("as_of", ("--as-of",), str, None, False),
         ("explain", ("--explain",), bool, False, False),
         ("words_only", ("--words",), bool, False, False),
+        ("no_days", ("--no-days",), bool, False, False),
         ("sessions", ("--sessions",), bool, False, False),
         ("proposed", ("--proposed",), bool, False, False),
         ("added", ("--with",), list, None, False),

@@ -69,6 +69,9 @@ def search(
     words_only: Annotated[
         bool, typer.Option("--words", help="Search by words alone, without vectors.")
     ] = False,
+    no_days: Annotated[
+        bool, typer.Option("--no-days", help="Take days in the query for words like others.")
+    ] = False,
     sessions: WithMessages = False,
     proposed: Annotated[
         bool, typer.Option("--proposed", help="Search open proposals only.")
@@ -102,6 +105,7 @@ def search(
         explain=explain,
         sessions=sessions,
         words_only=words_only,
+        days=not no_days,
     )
     return (_search_proposed if proposed else _search)(open_memory(call), request)
 

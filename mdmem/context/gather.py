@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from datetime import timedelta
+from datetime import date, timedelta
 from functools import partial
 from typing import Any
 
@@ -158,7 +158,9 @@ def _with_found(
     talk = follow_ups.leading_messages(prompt, list(filter(is_typed, request.before)))
 
     def ask(query: str, meaning_seconds: float = 0.0) -> tuple[Hit, ...]:
-        asked = Search(query=query, limit=_number_asked(request.tokens))
+        asked = Search(
+            query=query, limit=_number_asked(request.tokens), days=gate.is_question(query)
+        )
         found = search.search_in(workspace, index, asked, say, meaning_seconds=meaning_seconds)
         return tuple(hit for hit in found.hits if not hit.done)
 
@@ -172,7 +174,15 @@ def _with_found(
         return members[hit.workspace].workspace.kind_of(hit.path)
 
     hits, carried = (
-        carried_hits(prompt, talk, index.index.finder.lexicon, ask, kind_of, ask_meaning)
+        carried_hits(
+            prompt,
+            talk,
+            index.index.finder.lexicon,
+            ask,
+            kind_of,
+            ask_meaning,
+            workspace.now().date(),
+        )
         if gated
         else (hits := ask(prompt), bool(hits))
     )
@@ -357,6 +367,7 @@ def carried_hits(
     ask: Callable[[str], tuple[Hit, ...]],
     kind_of: Callable[[Hit], FileKind],
     ask_meaning: Callable[[str], tuple[Hit, ...]] | None = None,
+    today: date = date.min,
 ) -> tuple[tuple[Hit, ...], bool]:
     """The hits for a prompt, and whether memory carries it.
 
@@ -368,6 +379,8 @@ def carried_hits(
     is_full = not talk or (gate.is_question(prompt) and not is_follow_up(prompt))
     first, second = (prompt, together) if is_full else (together, prompt)
     hits = ask(first)
+    if gate.asks_for_day_of(prompt, hits, today):
+        return hits, True
     if gate.is_carried(first, hits, lexicon):
         return (ask_meaning(first) if ask_meaning else hits), True
     if talk and (is_full or gate.stands_alone(prompt, hits, lexicon)):

@@ -222,7 +222,9 @@ class Settings:
     sync_files: str = "memory"
     """`all` also syncs commits of other files than memory."""
     owner: tuple[str, ...] = ()
-    """Your sender ids in chats. Statements of others count as `inferred`, with their name."""
+    """Your sender ids in chats, and names under which logs have you (`Ada: …`). Statements of other
+    senders count as `inferred`, with their name.
+    """
     digest: str = "rules"
     """`rules`: no model. `model`: a model reads what the rules have left. `off`: only named
     sessions are read.

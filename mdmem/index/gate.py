@@ -32,6 +32,7 @@ from mdmem.model.searches import Hit
 from mdmem.model.trail import Entry
 from mdmem.startup import late
 from mdmem.startup.records import dataclass
+from mdmem.text.asked_days import asked_days
 from mdmem.text.english import BASE_FORMS
 from mdmem.text.terms import (
     ENGLISH,
@@ -166,6 +167,14 @@ def is_carried(prompt: str, hits: Sequence[Hit], lexicon: Lexicon) -> bool:
     if not _most_matched(words, hits, lexicon.languages, _is_number) and not _names_a_date(prompt):
         return False
     return measure_evidence(prompt, words, hits, lexicon.total, lexicon.languages).sum > 0
+
+
+def asks_for_day_of(prompt: str, hits: Sequence[Hit], today: date) -> bool:
+    """True for a question about days that are over, of which the first hit is."""
+    if not hits or hits[0].day is None or not is_question(prompt):
+        return False
+    days = asked_days(prompt, today)
+    return days is not None and days.last < today and days.first <= hits[0].day <= days.last
 
 
 def holds_rare_words(

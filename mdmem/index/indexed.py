@@ -38,9 +38,11 @@ from mdmem.text.facts import (
     without_struck,
 )
 from mdmem.text.terms import (
+    ENGLISH,
     SplitText,
     as_indexed,
     encodable,
+    folded,
     grams,
     identifier_parts,
     indexed_words,
@@ -48,6 +50,7 @@ from mdmem.text.terms import (
     lowered,
     pairs,
     split_scripts,
+    stem,
     stemmed,
     terms,
 )
@@ -62,6 +65,8 @@ DONE_LABEL, OPEN_LABEL = "mark:done", "mark:open"
 COPIED_LABEL = "mark:copied"
 """Of all rows but perhaps one of a fact that is in several lines; of some others too."""
 
+_LONGEST_KEY = 32
+_KEY_LANGUAGES = (ENGLISH, "german", "french", "spanish")
 _ESCAPED = str.maketrans({character: f"%{ord(character):02x}" for character in "% \t\n\v\f\r"})
 _STATEMENT_LABELS = 2**16
 _DIGEST_BYTES = 8
@@ -305,6 +310,18 @@ def passages(entry: Entry) -> Iterator[Entry]:
         start = end
 
 
+@lru_cache(maxsize=_KEPT)
+def _key_terms(name: str) -> frozenset[str]:
+    words = folded(" ".join(late.module("text.languages").words_for_key(name)))
+    return frozenset(stem(word, each) for word in words for each in _KEY_LANGUAGES)
+
+
+def key_terms(entry: Entry) -> frozenset[str]:
+    """The terms of the words that questions say instead of the key of a fact."""
+    name, colon, _ = entry.text[:_LONGEST_KEY].partition(":")
+    return _key_terms(name.replace("*", "")) if colon and entry.fact else frozenset()
+
+
 def words_of_file(entries: Sequence[Entry], usual_language: str) -> list[OwnWords]:
     texts = [split_scripts(found_text(entry)) for entry in entries]
     words = [lowered(text.spaced) for text in texts]
@@ -369,6 +386,8 @@ def words_held(
     )
     if parts := terms_of_fields["parts"]:
         in_text |= _behind(parts, stemmed(identifier_parts(found_text(entry)), language).split())
+    if keys := terms_of_fields["keys"]:
+        in_text |= _behind(keys, key_terms(entry))
     if in_text:
         return in_text, set()
     words = " ".join(filter(None, (about, *entry.tags)))

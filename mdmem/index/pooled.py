@@ -58,7 +58,7 @@ class PooledSearcher(IndexSearcher):
             partial(counts.count, "heading"),
             self._beginning,
             tuple(dict.fromkeys(chain.from_iterable(each.languages for each in lexicons))),
-            partial(counts.count, "parts"),
+            counts.count,
         )
 
     def _beginning(self, start: str) -> list[str]:

@@ -211,6 +211,7 @@ class IndexQuery:
     `decay`: logs lose weight with age. `spread`: hits beside better ones with the same words rank
     lower. `meaning`: asked too, where words leave doubt. `changes_within`: of so many candidates,
     those that may report a change follow the hits. `syntax`: of what somebody typed to a search.
+    `owner`: names of the one who asks, as logs have them.
     """
 
     query: str
@@ -223,6 +224,7 @@ class IndexQuery:
     changes_within: int = 0
     meaning: Meaning | None = field(default=None, compare=False)
     syntax: Syntax | None = None
+    owner: tuple[str, ...] = ()
 
     @property
     def looked_at(self) -> int:
@@ -240,7 +242,7 @@ class Lexicon:
     """Cached counts of terms in one state of an index, since related questions share words.
 
     - `total`: number of entries; `holding`: with a term in their text; `heading`: below one with
-      it; `in_identifiers`: with an identifier made of it.
+      it; `in_field`: with one in another field.
     - `beginning`: some of the terms with a prefix.
     - `languages`: those of the entries, most used first.
     """
@@ -252,7 +254,7 @@ class Lexicon:
         heading: Callable[[str], int],
         beginning: Callable[[str], Iterable[str]],
         languages: tuple[str, ...] = (ENGLISH,),
-        in_identifiers: Callable[[str], int] = lambda _: 0,
+        in_field: Callable[[str, str], int] = lambda *_: 0,
     ) -> None:
         self.total = total
         self.languages = languages
@@ -260,7 +262,7 @@ class Lexicon:
             lru_cache(_ANSWERS_KEPT)(holding),
             lru_cache(_ANSWERS_KEPT)(heading),
         )
-        self.in_identifiers = lru_cache(_ANSWERS_KEPT)(in_identifiers)
+        self.in_field = lru_cache(_ANSWERS_KEPT)(in_field)
         self.beginning = beginning
         self._likes: dict[tuple[str, bool], tuple[tuple[str, float], ...]] = {}
 
@@ -315,7 +317,7 @@ def _term_clauses(terms: Terms, lexicon: Lexicon) -> tuple[Clause, ...]:
     counts: dict[str, Callable[[str], int]] = {
         "heading": lexicon.heading,
         "around": lexicon.has_term,
-        "parts": lexicon.in_identifiers,
+        **{name: partial(lexicon.in_field, name) for name in ("parts", "keys")},
     }
     clauses = []
     for name, weight in ranking.FIELD_WEIGHTS.items():

@@ -471,6 +471,15 @@ def like_match(row: IndexRow, score: float, share: float, request: IndexQuery) -
     return Match(hit, row, Explanation((), (factor,)) if request.explain else None)
 
 
+def scored(match: Match, score: float, name: str) -> Match:
+    """A match with another score; the change is a factor of this name."""
+    explanation = match.explanation
+    if explanation is not None and match.hit.score != score:
+        factor = Factor(name, round(score / (match.hit.score or score), ranking.SCORE_DIGITS))
+        explanation = Explanation(explanation.parts, (*explanation.factors, factor))
+    return replace(match, hit=replace(match.hit, score=score), explanation=explanation)
+
+
 def in_workspace(match: Match, name: str | None) -> Match:
     return replace(
         match, hit=replace(match.hit, workspace=name), row=replace(match.row, workspace=name)

@@ -42,6 +42,7 @@ from mdmem.index.indexed import (
     file_label,
     found_text,
     heading_words,
+    key_terms,
     origin_labels,
     passage,
     passage_entries,
@@ -271,7 +272,7 @@ def none_if_empty(values: Iterable[T]) -> Iterator[T] | None:
 
 LANGUAGE = "language"
 """The field of the language of an entry that is not in English."""
-_FIELDS = ("text", "around", "asked", "heading", "parts", "grams", "grams_around")
+_FIELDS = ("text", "around", "asked", "heading", "parts", "keys", "grams", "grams_around")
 LENGTHS = {name: f"{name}_length" for name in _FIELDS}
 """Fields with the number of terms in each field; absent where there are none."""
 _NUMBERS = ("day", "logged", "time", "until", "begun", "ended", "last", "cues", "fact")
@@ -483,8 +484,8 @@ def _text_fields(
     is_log = kind is FileKind.DAILY
     words_of_entries = words_of_file(entries, usual_language)
     cues = [
-        entry_cues(entry, own.words, is_log)
-        for entry, own in zip(entries, words_of_entries, strict=True)
+        entry_cues(row.entry, own.words, is_log, _is_agents(row), "".join(own.runs))
+        for row, own in zip(rows, words_of_entries, strict=True)
     ]
     places = [
         (f"row {number}",) if is_row(entry) else () if is_log else entry.section
@@ -524,12 +525,19 @@ def _text_fields(
             fields |= _field("asked", stemmed(words_asked, words_of_entries[position - 1].language))
         if parts := identifier_parts(found_text(entry)):
             fields |= _field("parts", stemmed(parts, own.language))
+        if keys := key_terms(entry):
+            fields |= _field("keys", " ".join(sorted(keys)))
         if own.runs:
             fields |= _field("grams", " ".join(grams(own.runs)))
         if around.has_pairs and (character_pairs := around.character_pairs(position)):
             fields |= _field("grams_around", character_pairs)
         yield fields
         about = ""
+
+
+def _is_agents(row: IndexRow) -> bool:
+    actor = row.origin.actor if row.origin else None
+    return actor is not None and actor != "digest"
 
 
 def _field(name: str, words: str) -> dict[str, Any]:

@@ -285,7 +285,7 @@ class IndexSearcher:
         if not clauses and (request.meaning is None or request.limit <= 0):
             return ()
         own_terms = query.own_terms(clauses)
-        question = ranking.question_cues(request.query)
+        question = ranking.question_cues(request.query, request.owner)
         minimum = ranking.CANDIDATES_BY_AGE if request.decay else ranking.CANDIDATES
         limit = max(minimum, ranking.CANDIDATES_A_HIT * request.looked_at)
         filtered = not request.filter.only_current
@@ -885,7 +885,7 @@ def _lexicon(
         partial(count, "heading"),
         beginning,
         tuple(dict.fromkeys((*counted, *languages))),
-        partial(count, "parts"),
+        count,
     )
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date, datetime, timedelta
 from types import MappingProxyType
 from typing import TYPE_CHECKING, TypeVar
 
 from mdmem import secrets
+from mdmem.editors.daily import is_minute_title
 from mdmem.events import Quality
 from mdmem.folder import config, trust
 from mdmem.index import background, ranking, results
@@ -34,7 +35,9 @@ from mdmem.model.trail import Ranges
 from mdmem.past import fresh_trail
 from mdmem.queries import folders, later
 from mdmem.startup.records import replace
+from mdmem.text.asked_days import AskedDays, asked_days
 from mdmem.text.facts import OPEN_BOX, own_text, plain_tag, split_key
+from mdmem.text.terms import tells_something
 from mdmem.workspace import Progress, Say, Workspace
 
 if TYPE_CHECKING:
@@ -46,6 +49,10 @@ T = TypeVar("T")
 _MOST_LOOKED_AT = 2_000
 """Maximum hits looked at for those in a commit's own files."""
 _NEAREST = 8
+_MOST_OF_DAYS = 8
+"""Entries of the days that a question names which have none of its other words."""
+_OTHERS_SHARE = 0.8
+"""Of the best score, for those: enough for a block of a prompt to show them."""
 
 
 def search(
@@ -224,6 +231,9 @@ def _search_now(
         index, nearest = _matches(workspace, index, request, whole, say, progress)
         if all(each.hit.near or each.hit.status is Status.REMOVED for each in nearest):
             matches = ()
+    days = asked_days(query.query, query.today) if asks_now and _may_name_days(request) else None
+    if days:
+        index, matches = _days_first(workspace, index, query, days, matches, say, progress)
     if query.syntax and request.has_words:
         found = matches
         index, more = _ask(
@@ -238,6 +248,8 @@ def _search_now(
         hits = later.put_later_first(hits, query.limit)
     hits = completed_hits(workspace, hits, query.today, say, index.members)
     notes = (*index.notes, *_missing_past(workspace, request.history))
+    if days and request.explain:
+        notes = (*notes, f"days in the query: {days.first} to {days.last}")
     return SearchResult(
         query=request.query,
         commit=index.commit,
@@ -249,6 +261,56 @@ def _search_now(
         building=index.building,
         missing=index.missing,
     )
+
+
+def _may_name_days(request: Search) -> bool:
+    return request.days and request.since is None and request.until is None
+
+
+def _days_first(
+    workspace: Workspace,
+    index: FreshIndex,
+    query: IndexQuery,
+    days: AskedDays,
+    found: Sequence[Match],
+    say: Say,
+    progress: Progress | None,
+) -> tuple[FreshIndex, tuple[Match, ...]]:
+    """First what the days that a question names say in its other words, then, where it looks back,
+    others of these days, then the rest.
+    """
+    of_days = replace(query.filter, since=days.first, until=days.last)
+
+    def find(finder: IndexSearcher) -> tuple[Match, ...]:
+        tells = tells_something(days.words, finder.lexicon.languages)
+        told = replace(query, query=days.words, filter=of_days, meaning=None, changes_within=0)
+        own = [each for each in finder.search(told) if not each.hit.near] if tells else []
+        shown = {results.place_of(each.row) for each in own}
+        most = min(_MOST_OF_DAYS, query.limit // 2 if tells else query.limit)
+        listed = finder.newest(of_days, query.today, most + len(own))[0] if days.looks_back else ()
+        others = [each for each in listed if results.place_of(each.row) not in shown][:most]
+        others.sort(key=lambda each: (not _is_of(days.hours, each), results.position_key(each.row)))
+        best = max((each.hit.score for each in (*found, *own)), default=1.0)
+        first = (
+            *(_scored(each, best + each.hit.score) for each in own),
+            *(_scored(each, best * _OTHERS_SHARE) for each in others),
+        )
+        return _explained(first, days.words) if query.explain else first
+
+    index, first = _ask(workspace, index, find, say, progress)
+    shown = {results.place_of(each.row) for each in first}
+    rest = (each for each in found if results.place_of(each.row) not in shown)
+    return index, (*first, *rest)[: max(query.limit, query.looked_at)]
+
+
+def _is_of(hours: range, match: Match) -> bool:
+    """True for an entry below a heading with a time of these hours."""
+    title = match.row.entry.section[-1] if match.row.entry.section else ""
+    return is_minute_title(title) and int(title[:2]) in hours
+
+
+def _scored(match: Match, score: float) -> Match:
+    return results.scored(match, round(score, ranking.SCORE_DIGITS), "days")
 
 
 def _search_as_of(
@@ -362,6 +424,7 @@ def _query(
         today=today,
         explain=request.explain,
         decay=_decay(workspace, request, today),
+        owner=tuple(name for name in workspace.settings.owner if "@" not in name),
     )
 
 
@@ -416,7 +479,7 @@ def _real_day(workspace: Workspace) -> date:
     return datetime.now(config.zone(workspace.settings.timezone)).date()
 
 
-def _explained(matches: tuple[Match, ...], query: str) -> tuple[Match, ...]:
+def _explained(matches: Iterable[Match], query: str) -> tuple[Match, ...]:
     def explained(match: Match) -> Match:
         in_words = match.explanation and results.explain_in_words(
             match.explanation, query, match.row.entry

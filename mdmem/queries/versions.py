@@ -16,14 +16,14 @@ from mdmem.index.indexed import fact_label, fact_number, statement_number
 from mdmem.index.indexer import SearchIndex
 from mdmem.index.query import IndexQuery
 from mdmem.index.ranking import SCORE_DIGITS
-from mdmem.index.results import Match, make_hit
+from mdmem.index.results import Match, make_hit, scored
 from mdmem.index.schema import IndexRow
 from mdmem.lookup import dates, lookup
 from mdmem.merge import again
 from mdmem.model import CommitId, FactId, FileKind, FilePath, SectionPath
 from mdmem.model.errors import HistoryProblem, PathProblem, field, verb
 from mdmem.model.reads import SectionView, Show
-from mdmem.model.searches import Explanation, Factor, Hit
+from mdmem.model.searches import Hit
 from mdmem.model.trail import Entry, Occurrence, Ranges, TrailCommit, complement, intersection
 from mdmem.past import file_changes, fresh_trail, lines
 from mdmem.past.entry_states import identity_on_disk
@@ -359,11 +359,8 @@ def _scored(
     match = own or Match(
         make_hit(row, place.hit.score, request.filter, request.today), row, place.explanation
     )
-    explanation = match.explanation
-    if explanation is not None and match.hit.score != score:
-        factor = Factor("version", round(score / match.hit.score, SCORE_DIGITS))
-        explanation = Explanation(explanation.parts, (*explanation.factors, factor))
-    return replace(match, hit=replace(match.hit, score=score, near=False), explanation=explanation)
+    match = scored(match, score, "version")
+    return replace(match, hit=replace(match.hit, near=False))
 
 
 class _ChainFinder:

@@ -90,6 +90,7 @@ _FIELD_NAMES = {
     "asked": "in a question before the entry",
     "heading": "in the headings, file name, tags or front matter",
     "parts": "in an identifier",
+    "keys": "by its key",
     "grams": "by characters",
     "grams_around": "by characters nearby",
 }
@@ -98,6 +99,8 @@ _FACTORS = {
     "file": "already in an agent's prompt",
     "contradicted": "contradicts a better supported fact",
     "speaker": "said by the person in the query",
+    "self": "said by you (the query is in the first person)",
+    "days": "of the days in the query",
     "date": "on the date in the query",
     "asks": "ends in a question",
     "link": "is only a link",

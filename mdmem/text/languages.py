@@ -80,5 +80,12 @@ def attribute_named(name: str) -> str | None:
     return None
 
 
+def words_for_key(name: str) -> list[str]:
+    """Words of questions that mean a key, in all languages; none for a key that is not known."""
+    folded = " ".join(name.split()).casefold()
+    key = SAME_KEYS.get(folded, folded)
+    return " ".join(each.KEY_QUESTIONS.get(key, "") for each in LANGUAGES).split()
+
+
 def speaks_of_another(text: str) -> bool:
     return _OF_ANOTHER.match(text) is not None

@@ -457,6 +457,16 @@ def query_terms(
     )
 
 
+def tells_something(query: str, spoken: Sequence[str] = (ENGLISH,)) -> bool:
+    """True for a query with a word that is no stop word."""
+    text = split_scripts(query[:_MAX_QUERY_CHARS])
+    words = lowered(text.spaced)
+    language = _query_language(words, spoken)
+    return bool(text.runs) or not all(
+        stops(word, _script_language(word) or language) for word in words
+    )
+
+
 def _other_stems(
     words: Iterable[str], language: str, spoken: Iterable[str]
 ) -> Iterator[tuple[str, str]]:

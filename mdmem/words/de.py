@@ -285,6 +285,44 @@ INLINE_LABELS = TOPIC_LABELS = AGENTS = ASKS = ()
 KEEP_REQUESTS = CORRECTIONS = REPORTED = ("", ())
 KEY_SYNONYMS: dict[str, tuple[str, ...]] = {}
 
+# What a question says instead of a key.
+KEY_QUESTIONS = {
+    "home": "wohne wohnen adresse wohnung zuhause lebe",
+    "employer": "arbeite arbeiten arbeit firma arbeitgeber",
+    "job": "beruf arbeite arbeit stelle",
+    "manager": "chef chefin vorgesetzte",
+    "boss": "chef chefin vorgesetzte",
+    "partner": "frau mann verheiratet freund freundin",
+    "wife": "frau verheiratet",
+    "husband": "mann verheiratet",
+    "allergy": "allergisch allergie vertrage",
+    "diet": "esse essen vegetarisch",
+    "birthday": "geburtstag geboren alt",
+    "phone": "telefon nummer handy anrufen",
+    "email": "mail schreiben",
+    "car": "auto fahre wagen",
+    "bike": "fahrrad rad",
+    "dog": "hund haustier",
+    "cat": "katze haustier",
+    "mother": "mutter mama",
+    "father": "vater papa",
+    "sister": "schwester geschwister",
+    "brother": "bruder geschwister",
+    "son": "sohn kinder",
+    "daughter": "tochter kinder",
+    "doctor": "arzt ärztin",
+    "dentist": "zahnarzt zahnärztin",
+    "landlord": "vermieter miete",
+    "landlady": "vermieterin miete",
+    "laptop": "rechner computer",
+    "school": "schule studiere uni",
+    "gym": "fitness trainiere sport",
+    "bank": "konto geld",
+    "hometown": "aufgewachsen heimat",
+    "name": "heiße",
+    "language": "sprache spreche",
+}
+
 # Prompts that need the talk before them
 
 ACKNOWLEDGEMENTS = """

@@ -186,6 +186,44 @@ INLINE_LABELS = TOPIC_LABELS = AGENTS = ASKS = ()
 KEEP_REQUESTS = CORRECTIONS = REPORTED = ("", ())
 KEY_SYNONYMS: dict[str, tuple[str, ...]] = {}
 
+# What a question says instead of a key.
+KEY_QUESTIONS = {
+    "home": "vivo dirección casa piso apartamento",
+    "employer": "trabajo empresa oficina",
+    "job": "trabajo profesión puesto",
+    "manager": "jefe jefa",
+    "boss": "jefe jefa",
+    "partner": "esposa esposo marido mujer pareja novio novia",
+    "wife": "esposa mujer casado",
+    "husband": "esposo marido casada",
+    "allergy": "alérgico alérgica alergia tolero",
+    "diet": "como comer vegetariano dieta",
+    "birthday": "cumpleaños nací edad",
+    "phone": "teléfono número móvil llamar",
+    "email": "correo escribir",
+    "car": "coche carro conduzco",
+    "bike": "bicicleta bici",
+    "dog": "perro mascota",
+    "cat": "gato mascota",
+    "mother": "madre mamá",
+    "father": "padre papá",
+    "sister": "hermana hermanos",
+    "brother": "hermano hermanos",
+    "son": "hijo hijos",
+    "daughter": "hija hijos",
+    "doctor": "médico médica",
+    "dentist": "dientes",
+    "landlord": "casero alquiler",
+    "landlady": "casera alquiler",
+    "laptop": "portátil ordenador",
+    "school": "escuela estudio universidad",
+    "gym": "gimnasio entreno",
+    "bank": "banco cuenta",
+    "hometown": "crecí nací",
+    "name": "llamo",
+    "language": "idioma hablo",
+}
+
 # Prompts that need the talk before them
 
 ACKNOWLEDGEMENTS = """

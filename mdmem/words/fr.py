@@ -220,6 +220,44 @@ INLINE_LABELS = TOPIC_LABELS = AGENTS = ASKS = ()
 KEEP_REQUESTS = CORRECTIONS = REPORTED = ("", ())
 KEY_SYNONYMS: dict[str, tuple[str, ...]] = {}
 
+# What a question says instead of a key.
+KEY_QUESTIONS = {
+    "home": "habite adresse maison appartement vis",
+    "employer": "travaille entreprise boîte bureau",
+    "job": "métier travail profession",
+    "manager": "chef patron responsable",
+    "boss": "chef patron responsable",
+    "partner": "femme mari compagne compagnon copain copine",
+    "wife": "femme mariée épouse",
+    "husband": "mari marié époux",
+    "allergy": "allergique allergie supporte",
+    "diet": "mange manger végétarien régime",
+    "birthday": "anniversaire né née âge",
+    "phone": "téléphone numéro portable appeler",
+    "email": "mail courriel écrire",
+    "car": "voiture conduis",
+    "bike": "vélo",
+    "dog": "chien animal",
+    "cat": "chat animal",
+    "mother": "mère maman",
+    "father": "père papa",
+    "sister": "sœur",
+    "brother": "frère",
+    "son": "fils enfants",
+    "daughter": "fille enfants",
+    "doctor": "médecin docteur",
+    "dentist": "dentiste dents",
+    "landlord": "propriétaire loyer",
+    "landlady": "propriétaire loyer",
+    "laptop": "ordinateur portable",
+    "school": "école études université",
+    "gym": "salle sport",
+    "bank": "banque compte",
+    "hometown": "grandi né née",
+    "name": "appelle",
+    "language": "langue parle",
+}
+
 # Prompts that need the talk before them
 
 ACKNOWLEDGEMENTS = """

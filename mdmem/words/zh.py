@@ -131,6 +131,7 @@ RULES = KEPT_ANYWHERE = LESSONS = STATUSES = AGENT_HINTS = ATTRIBUTES = NOT_SO =
 FORGET_REQUESTS = INLINE_LABELS = TOPIC_LABELS = AGENTS = ASKS = ()
 KEEP_REQUESTS = CORRECTIONS = REPORTED = ("", ())
 KEY_SYNONYMS: dict[str, tuple[str, ...]] = {}
+KEY_QUESTIONS: dict[str, str] = {}
 
 # Prompts that need the talk before them
 

@@ -1,0 +1,432 @@
+"""Days that a question names (`what did I say last Wednesday`), in six languages. Pure.
+
+A week begins on Monday. `last Friday` is the nearest one before today, `on Friday` that one where
+the question looks back, else the next; `two weeks ago` is that day, `on 20 March` the last one.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from calendar import monthrange
+from collections.abc import Callable, Iterator, Mapping
+from datetime import date, timedelta
+from functools import cache, partial
+from itertools import chain
+from re import Match, Pattern
+
+from mdmem.startup import late
+from mdmem.startup.records import dataclass
+from mdmem.text.terms import ENGLISH, stops
+
+_WORDS: Mapping[str, Mapping[str, str]] = {
+    ENGLISH: {
+        "weekday": "monday tuesday wednesday thursday friday saturday sunday",
+        "month": """
+            january february march april may june july august september october november december
+        """,
+        "near": """
+            -2=the_day_before_yesterday -2=day_before_yesterday -1=yesterday -1=last_night 0=today
+            0=tonight 0=this_morning 0=this_afternoon 0=this_evening 1=tomorrow
+        """,
+        "part": "0=morning 1=noon 1=afternoon 2=evening 2=night",
+        "unit": """
+            day=day day=days week=week week=weeks weekend=weekend weekend=weekends month=month
+            month=months year=year year=years
+        """,
+        "last": "last past previous",
+        "this": "this",
+        "next": "next coming",
+        "behind": "ago back earlier",
+        "edge": "0=start 0=beginning 0=early 1=middle 1=mid 2=end 2=late",
+        "number": """
+            1=a 1=an 1=one 2=two 2=a_couple_of 3=three 4=four 5=five 6=six 7=seven 8=eight
+            9=nine 10=ten 11=eleven 12=twelve
+        """,
+        "on": "on since from until by around",
+        "in": "in since during from",
+        "skip": "the of",
+        "every": "every each always usually generally never",
+    },
+    "german": {
+        "weekday": "montag dienstag mittwoch donnerstag freitag samstag sonntag",
+        "month": """
+            januar februar marz april mai juni juli august september oktober november dezember
+        """,
+        "near": "-2=vorgestern -1=gestern 0=heute 1=morgen 2=ubermorgen",
+        "part": "0=fruh 0=morgen 0=vormittag 1=mittag 1=nachmittag 2=abend 2=nacht",
+        "unit": """
+            day=tag day=tage day=tagen week=woche week=wochen weekend=wochenende month=monat
+            month=monate month=monaten month=monats year=jahr year=jahre year=jahren
+        """,
+        "last": """
+            letzten letzte letzter letztes letztem vergangenen vergangene vergangenes vorigen vorige
+        """,
+        "this": "diesen diese diesem dieser dieses",
+        "next": "nachsten nachste nachstes nachster kommenden kommende",
+        "before": "vor",
+        "edge": "0=anfang 1=mitte 2=ende",
+        "number": """
+            1=einem 1=einer 2=zwei 3=drei 4=vier 5=funf 6=sechs 7=sieben 8=acht 9=neun 10=zehn
+            11=elf 12=zwolf
+        """,
+        "on": "am seit vom zum bis ab",
+        "in": "im in seit",
+        "skip": "der den dem des",
+        "every": "jeden jede jedes jeder immer meistens normalerweise gewohnlich nie",
+    },
+    "french": {
+        "weekday": "lundi mardi mercredi jeudi vendredi samedi dimanche",
+        "month": """
+            janvier fevrier mars avril mai juin juillet aout septembre octobre novembre decembre
+        """,
+        "near": "-2=avant-hier -2=avant_hier -1=hier 0=aujourd'hui 0=ce_matin 0=ce_soir 1=demain",
+        "part": "0=matin 1=midi 1=apres-midi 2=soir",
+        "unit": """
+            day=jour day=jours week=semaine week=semaines weekend=weekend weekend=week-end
+            month=mois year=an year=ans year=annee
+        """,
+        "last": "dernier derniere derniers passe passee",
+        "this": "ce cet cette",
+        "next": "prochain prochaine",
+        "before": "il_y_a",
+        "edge": "0=debut 1=milieu 1=mi 2=fin",
+        "number": """
+            1=un 1=une 2=deux 3=trois 4=quatre 5=cinq 6=six 7=sept 8=huit 9=neuf 10=dix 11=onze
+            12=douze
+        """,
+        "on": "le depuis",
+        "in": "en au depuis",
+        "skip": "le la du de des",
+        "every": "chaque tous toutes toujours general generalement jamais",
+    },
+    "spanish": {
+        "weekday": "lunes martes miercoles jueves viernes sabado domingo",
+        "month": """
+            enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre diciembre
+        """,
+        "near": "-2=anteayer -2=antes_de_ayer -1=ayer -1=anoche 0=hoy 0=esta_manana 1=manana",
+        "part": "0=por_la_manana 1=por_la_tarde 2=por_la_noche 1=tarde 2=noche",
+        "unit": """
+            day=dia day=dias week=semana week=semanas weekend=fin_de_semana weekend=finde month=mes
+            month=meses year=ano year=anos
+        """,
+        "last": "pasado pasada ultimo ultima",
+        "this": "este esta",
+        "next": "proximo proxima",
+        "before": "hace",
+        "edge": "0=principios 0=inicios 0=comienzos 1=mediados 2=finales 2=fines",
+        "number": """
+            1=un 1=una 2=dos 3=tres 4=cuatro 5=cinco 6=seis 7=siete 8=ocho 9=nueve 10=diez
+            11=once 12=doce
+        """,
+        "on": "el desde",
+        "in": "en desde",
+        "skip": "el la de del",
+        "every": "cada todos todas siempre general generalmente nunca",
+    },
+}
+"""By language the closed classes of its words, without accents: `VALUE=WORD`, or the place in the
+list, `_` for a space.
+"""
+_QUOTED = late.pattern(r"\"[^\"]*\"|“[^”]*”|„[^“”]*[“”]|«[^»]*»|「[^」]*」")
+_WORD = late.pattern(r"[^\W\d_]+")
+_PAST = late.pattern(
+    r"\b(?:did|was|were|had|said|told|went|came|happened|mentioned|you've|i've|"
+    r"war|waren|hatte|hatten|wurde|gab|ging|kam|sagte|ge\w{2,}(?:t|en)|(?:be|er|ver)\w{3,}t|"
+    r"ai|avait|avais|etait|etais|avons|dit|hice|hizo|dije|dijo|fue|fui|habia|hubo|paso|estuve|"
+    r"\w{2,}(?:aron|ieron|aste|iste))\b|\b\w{2,}[éó]\b|[了过過]|た(?:[？?。のか]|$)|ました|でした"
+)
+_TO_COME = late.pattern(
+    r"\b(?:will|going to|have to|werde|wird|vais|va|dois|voy|tengo que)\b|\bvor\W*$"
+)
+_HAN = late.pattern(
+    r"(?P<near>前天|一昨日|おととい|昨天|昨日|昨晚|昨夜|きのう|今天|今日|今早|今晚|きょう|明天|明日|あした)"
+    r"|(?:(?P<year>\d{4})年)?(?P<month>\d{1,2})月(?P<day>\d{1,2})[日号]"
+    r"|(?P<which>上|先|这|這|今|本|下|来)?(?:个|個)?(?:周|週|星期|礼拜)の?"
+    r"(?P<weekday>[一二三四五六日天月火水木金土])(?:曜日?)?"
+    r"|(?P<sunday>[月火水木金土日])曜日?"
+    r"|(?P<count>\d{1,3}|[一二两兩三四五六七八九])\s?(?:个|個|か|ヶ|カ)?"
+    r"(?P<units>天|日|周|週|星期|月|年)間?(?:之|以)?前"
+    r"|(?P<last>上个?周|上個?週|上个?星期|上个?月|上個?月|先週|先月|去年|昨年)"
+)
+_HAN_WEEKDAYS = ("一月", "二火", "三水", "四木", "五金", "六土", "日天")
+_HAN_UNITS = {"天": "day", "日": "day", "月": "month", "年": "year"}
+_HAN_NUMBERS = "一二三四五六七八九"
+_PARTS = range(4, 12), range(11, 18), range(17, 24)
+_EDGES = (1, 10), (11, 20), (21, 31)
+_WEEK = 7
+_YEARS = 8
+"""29 February was in one of so many years before."""
+
+
+@dataclass(frozen=True, slots=True)
+class AskedDays:
+    """Days, both inclusive, the question without the words for them, and if it looks back.
+
+    `hours`: the part of a day that it names, from the first hour up to the last.
+    """
+
+    first: date
+    last: date
+    words: str
+    looks_back: bool
+    hours: range = range(24)
+
+
+_Days = tuple[date, date]
+
+
+def asked_days(question: str, today: date) -> AskedDays | None:
+    """The days that a question names; None where it names none, or those of every week."""
+    plain = _plain(question)
+    has_digit = any(each.isdigit() for each in plain)
+    if len(plain) != len(question) or (
+        plain.isascii() and not has_digit and _day_words().isdisjoint(_WORD.findall(plain))
+    ):
+        return None
+    text = _QUOTED.sub(lambda quoted: " " * len(quoted[0]), question)
+    plain = _plain(text)
+    is_past = _PAST.search(text.lower()) is not None and not _TO_COME.search(plain)
+    try:
+        for match, meant in _readings(text, plain):
+            if days := meant(match, today, is_past):
+                is_over = days[1] < today or days == (today, today)
+                looks_back = days[0] <= today and (is_past or is_over)
+                words = f"{question[: match.start()]} {question[match.end() :]}"
+                return AskedDays(
+                    first=days[0],
+                    last=days[1],
+                    words=words,
+                    looks_back=looks_back,
+                    hours=_hours(match[0].lower()),
+                )
+    except (ValueError, OverflowError, IndexError):  # 31 June, or before the first year
+        pass
+    return None
+
+
+def _readings(
+    text: str, plain: str
+) -> Iterator[tuple[Match[str], Callable[[Match[str], date, bool], _Days | None]]]:
+    if match := _HAN.search(text):
+        yield match, _han_days
+        return
+    for language in _languages(plain):
+        if not _every(language).search(plain) and (match := _pattern(language).search(plain)):
+            yield match, partial(_days, language)
+
+
+@cache
+def _day_words() -> frozenset[str]:
+    """The words one of which is in every phrase without a number, in whatever language."""
+    kinds = ("weekday", "month", "near", "unit")
+    listed = (words for language in _WORDS for kind in kinds for words in _values(language, kind))
+    return frozenset(chain.from_iterable(map(_WORD.findall, listed))) - {"the", "this"}
+
+
+def _plain(text: str) -> str:
+    """Lower case without accents, character by character."""
+    lowered = text.lower()
+    if lowered.isascii():
+        return lowered
+    return "".join(unicodedata.normalize("NFD", each)[0] for each in lowered).replace("’", "'")
+
+
+def _languages(plain: str) -> list[str]:
+    words = set(_WORD.findall(plain)) - _day_words()
+    counts = {name: sum(stops(word, name) for word in words) for name in _WORDS}
+    return [name for name, count in counts.items() if count == max(counts.values())]
+
+
+@cache
+def _values(language: str, kind: str) -> dict[str, str]:
+    listed = _WORDS[language].get(kind, "").split()
+    pairs = (each.rpartition("=") for each in listed)
+    return {
+        word.replace("_", " "): value or str(place) for place, (value, _, word) in enumerate(pairs)
+    }
+
+
+def _any(language: str, *kinds: str) -> str:
+    words = [word for kind in kinds for word in _values(language, kind)]
+    return "|".join(sorted(words, key=len, reverse=True)) or r"(?!)"
+
+
+@cache
+def _every(language: str) -> Pattern[str]:
+    return late.pattern(rf"\b(?:{_any(language, 'every')})\b")
+
+
+@cache
+def _pattern(language: str) -> Pattern[str]:
+    any_of = {kind: f"(?:{_any(language, kind)})" for kind in (*_WORDS[ENGLISH], "before")}
+    side = f"(?:{_any(language, 'last', 'this', 'next')})"
+    what = f"(?:{_any(language, 'unit', 'weekday', 'month')})"
+    units = _values(language, "unit")
+    week = f"(?:{'|'.join(word for word in units if units[word] == 'week')})"
+    skip = rf"(?:{any_of['skip']}\ )"
+    led = rf"(?:(?:{_any(language, 'on', 'in')})\ )?{skip}?"
+    before_date = f"(?:{any_of['weekday']},?\\ )?"
+    nth = r"(?:st|nd|rd|th|er|\.)?"
+    year = rf"(?:,?\ {skip}?(?P<{{}}>\d{{{{4}}}}))?"
+    count = rf"(?:\d{{1,3}}|{_any(language, 'number')})"
+    return late.pattern(
+        rf"""(?x)(?<![\w'-])(?:
+        {led}(?P<iso>\d{{4}}-\d{{2}}-\d{{2}})
+        |(?P<near>{_any(language, "near").replace(" ", "[ ]")})(?:\ {any_of["part"]})?
+        |{any_of["before"].replace(" ", "[ ]")}\ (?P<count>{count.replace(" ", "[ ]")})
+            \ (?P<units>{any_of["unit"].replace(" ", "[ ]")})
+        |(?P<counted>{count.replace(" ", "[ ]")})\ (?P<counted_units>{any_of["unit"]})
+            \ {any_of["behind"]}
+        |{led}(?P<edge>{any_of["edge"]})[ -]{skip}*
+            (?:(?P<edge_side>{side})\ )?(?P<edge_month>{any_of["month"]}|{any_of["unit"]})
+            {year.format("edge_year")}
+        |{led}{before_date}(?P<day>\d{{1,2}}){nth}\ {skip}?(?P<month>{any_of["month"]})
+            {year.format("year")}
+        |{led}{before_date}(?P<month_first>{any_of["month"]})\ (?P<day_last>\d{{1,2}})(?!\d){nth}
+            (?:,?\ (?P<year_last>\d{{4}}))?
+        |{led}(?P<side>{side})\ (?P<what>{what})(?:\ {any_of["part"]})?
+        |{led}(?P<what_first>{what})(?:\ {any_of["part"]})?\ (?P<side_last>{side})
+        |{led}(?P<of_week>{any_of["weekday"]})\ {skip}*
+            (?:(?P<week_side>{side})\ )?{week}(?:\ (?P<week_side_last>{side}))?
+        |{any_of["on"]}\ (?P<weekday>{any_of["weekday"]})(?:\ {any_of["part"]})?
+        |(?P<bare_weekday>{any_of["weekday"]})(?:\ {any_of["part"]}|(?=\s*[?!.]*\s*$))
+        |{any_of["in"]}\ (?P<in_month>{any_of["month"]}){year.format("in_year")}
+        |{any_of["on"]}\ {skip}?(?P<nth>\d{{1,2}})(?:st|nd|rd|th|\.)(?!\d)
+        )(?![\w'-])"""
+    )
+
+
+def _days(language: str, match: Match[str], today: date, is_past: bool) -> _Days | None:
+    found = {name: value for name, value in match.groupdict().items() if value}
+    if iso := found.get("iso"):
+        return date.fromisoformat(iso), date.fromisoformat(iso)
+    if near := found.get("near"):
+        day = today + timedelta(days=int(_values(language, "near")[near]))
+        return day, day
+    for count, unit in (("count", "units"), ("counted", "counted_units")):
+        if count in found:
+            number = _values(language, "number").get(found[count], found[count])
+            return _ago(_values(language, "unit")[found[unit]], int(number), today)
+    months = _values(language, "month")
+    if "edge" in found:
+        what, step = found["edge_month"], _step(language, found.get("edge_side", ""))
+        if what in months:
+            first, last = _month(int(months[what]) + 1, found.get("edge_year"), today)
+        elif _values(language, "unit")[what] == "month":
+            first, last = _moved("month", step, today)
+        else:
+            return None
+        start, end = _EDGES[int(_values(language, "edge")[found["edge"]])]
+        return first.replace(day=start), first.replace(day=min(end, last.day))
+    if day_found := found.get("day", found.get("day_last")):
+        name = found.get("month", found.get("month_first", ""))
+        year = found.get("year", found.get("year_last"))
+        return _day(int(day_found), int(months[name]) + 1, year, today, is_past)
+    if what := found.get("what", found.get("what_first")):
+        side = found.get("side", found.get("side_last", ""))
+        return _named(language, what, _step(language, side), today)
+    if of_week := found.get("of_week"):
+        side = found.get("week_side", found.get("week_side_last", ""))
+        monday, _ = _moved("week", _step(language, side), today)
+        return _weekday(int(_values(language, "weekday")[of_week]), 0, monday)
+    if weekday := found.get("weekday", found.get("bare_weekday") if is_past else None):
+        return _named(language, weekday, -1 if is_past else 1, today)
+    if month := found.get("in_month"):
+        return _month(int(months[month]) + 1, found.get("in_year"), today)
+    if nth := found.get("nth"):
+        first = today.replace(day=1) if int(nth) <= today.day else _moved("month", -1, today)[0]
+        return first.replace(day=int(nth)), first.replace(day=int(nth))
+    return None
+
+
+def _hours(phrase: str) -> range:
+    plain = _plain(phrase)
+    parts = (part for language in _WORDS for part in _values(language, "part").items())
+    return next((_PARTS[int(part)] for word, part in parts if word in plain), range(24))
+
+
+def _step(language: str, side: str) -> int:
+    return (side in _values(language, "next")) - (side in _values(language, "last"))
+
+
+def _named(language: str, what: str, step: int, today: date) -> _Days:
+    """The days of `last`, `this` or `next` before a unit, a weekday or a month."""
+    if unit := _values(language, "unit").get(what):
+        return _moved(unit, step, today)
+    if what in (months := _values(language, "month")):
+        first, last = _month(int(months[what]) + 1, None, today)
+        is_another = step > 0 or (step < 0 and today <= last)
+        return _month(first.month, str(first.year + step * is_another), today)
+    return _weekday(int(_values(language, "weekday")[what]), step, today)
+
+
+def _weekday(weekday: int, step: int, today: date) -> _Days:
+    if step < 0:
+        day = today - timedelta(days=(today.weekday() - weekday - 1) % _WEEK + 1)
+    elif step > 0:
+        day = today + timedelta(days=(weekday - today.weekday() - 1) % _WEEK + 1)
+    else:
+        day = today + timedelta(days=weekday - today.weekday())
+    return day, day
+
+
+def _day(day: int, month: int, year: str | None, today: date, is_past: bool) -> _Days:
+    """A day of a month; without a year the last one, or the nearest where nothing looks back."""
+    years = [int(year)] if year else range(today.year - _YEARS, today.year + 2)
+    days = [date(each, month, day) for each in years if day <= monthrange(each, month)[1]]
+    before = [each for each in days if each <= today]
+    meant = before[-1:] if is_past and before else sorted(days, key=lambda each: abs(each - today))
+    return meant[0], meant[0]
+
+
+def _month(month: int, year: str | None, today: date) -> _Days:
+    number = int(year) if year else today.year - (month > today.month)
+    return date(number, month, 1), date(number, month, monthrange(number, month)[1])
+
+
+def _moved(unit: str, count: int, today: date) -> _Days:
+    """The day, week, weekend, month or year that is so many away; a weekend is over before."""
+    if unit == "day":
+        day = today + timedelta(days=count)
+        return day, day
+    if unit in ("week", "weekend"):
+        monday = today - timedelta(days=today.weekday()) + timedelta(weeks=count)
+        return monday + timedelta(days=5 * (unit == "weekend")), monday + timedelta(days=6)
+    if unit == "month":
+        months = today.year * 12 + today.month - 1 + count
+        return _month(months % 12 + 1, str(months // 12), today)
+    year = today.year + count
+    return date(year, 1, 1), date(year, 12, 31)
+
+
+def _ago(unit: str, count: int, today: date) -> _Days:
+    """The day so many units before; of a weekend its days."""
+    if unit == "weekend":
+        return _moved(unit, -count, today)
+    if unit in ("day", "week"):
+        return _moved("day", -count * (_WEEK if unit == "week" else 1), today)
+    first, last = _moved("month", -count * (12 if unit == "year" else 1), today)
+    day = first.replace(day=min(today.day, last.day))
+    return day, day
+
+
+def _han_days(match: Match[str], today: date, is_past: bool) -> _Days | None:
+    if near := match["near"]:
+        step = -2 if near[0] in "前一お" else -1 if near[0] in "昨き" and near != "きょう" else 0
+        return _moved("day", 1 if near[0] in "明あ" else step, today)
+    if match["month"]:
+        return _day(int(match["day"]), int(match["month"]), match["year"], today, is_past)
+    if match["count"]:
+        count = match["count"]
+        number = int(count) if count.isdigit() else (_HAN_NUMBERS.find(count) + 1 or 2)
+        return _ago(_HAN_UNITS.get(match["units"], "week"), number, today)
+    if last := match["last"]:
+        return _moved({"月": "month", "年": "year"}.get(last[-1], "week"), -1, today)
+    named = match["weekday"] or match["sunday"]
+    weekday = next(place for place, names in enumerate(_HAN_WEEKDAYS) if named in names)
+    if match["which"]:
+        step = -1 if match["which"] in "上先" else 1 if match["which"] in "下来" else 0
+        monday = _moved("week", step, today)[0]
+        return _moved("day", weekday, monday)
+    return _weekday(weekday, -1 if is_past else 1, today)

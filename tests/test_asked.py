@@ -1,0 +1,262 @@
+"""Asked as people ask: in the first person, about days, and in other words than a key's."""
+
+import os
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import World
+from dated_memory import DatedMemory
+from workspaces import Desk, desk
+
+from mdmem.index.indexed import key_terms
+from mdmem.memory import Memory
+from mdmem.model.prompts import BuildContext
+from mdmem.model.searches import Search
+from mdmem.model.writes import Log, WriteOptions
+from mdmem.show.hits import search_text
+from mdmem.text.asked_days import asked_days
+from mdmem.text.document import parse
+from mdmem.text.facts import entries
+
+TODAY = date(2026, 6, 18)
+"""A Thursday."""
+
+
+@pytest.fixture
+def at(world: World, repository: Path) -> Desk:
+    return desk(world, repository)
+
+
+def memory(at: Desk, text: str, path: str = "memory/2026-06-10.md") -> Memory:
+    at.write(path, text)
+    at.commit()
+    return Memory.open(at.root, os.environ)
+
+
+def texts(memory: Memory, query: str, **options: Any) -> list[str]:
+    return [hit.text for hit in memory.search(Search(query, **options)).hits]
+
+
+def factors(memory: Memory, query: str) -> dict[str, list[str]]:
+    """The names of the factors of each hit, by its text."""
+    hits = memory.search(Search(query, explain=True)).hits
+    return {
+        hit.text: [factor.name for factor in hit.explanation.factors if factor.name != "day"]
+        for hit in hits
+        if hit.explanation
+    }
+
+
+class TestTheFirstPerson:
+    LOG = (
+        "# 2026-06-10\n\n"
+        "- User: I spend 35 dollars on books each month, can you help me to spend less on books?\n"
+        "- Assistant: Books: a monthly budget for books keeps what is spent on books in sight.\n"
+        "- Assistant: Monthly planning: buy books once a month, within the budget for books.\n"
+    )
+
+    def test_what_the_person_said_is_before_what_the_agent_said(self, at: Desk):
+        log = memory(at, self.LOG)
+        assert texts(log, "What is my monthly budget for books?")[0].startswith("User: I spend 35")
+        assert texts(log, "monthly budget for books")[0].startswith("Assistant: ")
+        assert texts(log, "What budget did you recommend for my books?")[0].startswith("Assistant:")
+
+    def test_a_request_of_the_person_is_no_question_and_others_are(self, at: Desk):
+        told = factors(memory(at, self.LOG.replace("Assistant: M", "Ben: Why m")), "books budget?")
+        mine = (
+            "User: I spend 35 dollars on books each month, can you help me to spend less on books?"
+        )
+        assert "asks" not in told[mine]
+        ben = "- Ben: I spend nothing on books, do you?\n"
+        told = factors(memory(at, f"{self.LOG}{ben}"), "Who spends nothing on books?")
+        assert told["Ben: I spend nothing on books, do you?"] == ["confidence", "asks"]
+
+    @pytest.mark.parametrize(
+        "line",
+        [
+            "I moved the tent to the cellar",
+            "Ich habe das Zelt (tent) in den Keller gebracht",
+            "j'ai mis la tente (tent) à la cave",
+            "yo guardé la tienda (tent)",
+            "我把帐篷 tent 放在地下室",
+            "Human: the tent is in the cellar",
+        ],
+    )
+    def test_lines_of_the_person(self, at: Desk, line: str):
+        log = memory(at, f"# 2026-06-10\n\n- {line}\n- the tent is in the shop\n")
+        assert "self" in factors(log, "where is my tent?")[line]
+        assert "self" not in factors(log, "where is the tent?")[line]
+        assert "self" not in factors(log, "where is my tent?")["the tent is in the shop"]
+
+    def test_lines_of_nobody_and_of_others(self, at: Desk):
+        at.write("MEMORY.md", "# Memory\n\n- I keep the tent dry\n")
+        at.write("memory/faq.md", "# Tents\n\n- How do I dry my tent? In the sun.\n")
+        log = memory(
+            at,
+            "# 2026-06-10\n\n- Caroline: I have a tent\n- User Interface: I drew the tent\n",
+        )
+        log.apply(Log("I'd suggest a dry tent", options=WriteOptions(actor="agent/coder")))
+        told = factors(log, "where is my tent?")
+        assert len(told) == 5
+        assert not any("self" in names for names in told.values())
+
+    def test_the_owner_is_the_person_under_their_name(self, at: Desk):
+        log = memory(at, "# 2026-06-10\n\n- Ada: the tent is dry\n- Ben: the tent is dry\n")
+        assert "self" not in factors(log, "is my tent dry?")["Ada: the tent is dry"]
+        config = Path(os.environ["HOME"]) / ".config/mdmem/config.toml"
+        config.parent.mkdir(parents=True, exist_ok=True)
+        config.write_text('owner = ["Ada"]\n')
+        told = factors(Memory.open(at.root, os.environ), "is my tent dry?")
+        assert told["Ada: the tent is dry"] == ["confidence", "speaker", "self"]
+        assert "self" not in told["Ben: the tent is dry"]
+
+
+class TestDaysOfAQuestion:
+    @pytest.mark.parametrize(
+        ("question", "first", "last"),
+        [
+            ("who called yesterday", "2026-06-17", ""),
+            ("what was that the day before yesterday", "2026-06-16", ""),
+            ("what did I eat last Sunday?", "2026-06-14", ""),
+            ("what did I eat on Thursday?", "2026-06-11", ""),
+            ("what do I do on Thursday?", "2026-06-25", ""),
+            ("what happened Monday morning?", "2026-06-15", ""),
+            ("Wednesday of last week", "2026-06-10", ""),
+            ("nine days ago I met whom", "2026-06-09", ""),
+            ("two months ago", "2026-04-18", ""),
+            ("what did we pay last month", "2026-05-01", "2026-05-31"),
+            ("where was I last weekend", "2026-06-13", "2026-06-14"),
+            ("what did I plan at the end of February", "2026-02-21", "2026-02-28"),
+            ("in July 2025", "2025-07-01", "2025-07-31"),
+            ("what is on 2 July?", "2026-07-02", ""),
+            ("what did I do on 2 July?", "2025-07-02", ""),
+            ("July 2nd, 2024", "2024-07-02", ""),
+            ("what did I note on the 3rd", "2026-06-03", ""),
+            ("2026-05-04 lunch", "2026-05-04", ""),
+            ("wer hat vorgestern Abend angerufen", "2026-06-16", ""),
+            ("was war letzten Dienstag los", "2026-06-16", ""),
+            ("vor elf Tagen", "2026-06-07", ""),
+            ("Anfang März hatten wir was vor", "2026-03-01", "2026-03-10"),
+            ("was habe ich am 1. Mai gemacht?", "2026-05-01", ""),
+            ("où étais-je avant-hier ?", "2026-06-16", ""),
+            ("qu'est-ce que j'ai noté il y a dix jours", "2026-06-08", ""),
+            ("le mois dernier", "2026-05-01", "2026-05-31"),
+            ("le 8 mai, on a fait quoi", "2026-05-08", ""),
+            ("¿qué compré anteayer?", "2026-06-16", ""),
+            ("¿qué dije hace dos semanas?", "2026-06-04", ""),
+            ("a mediados de mayo", "2026-05-11", "2026-05-20"),
+            ("我昨天说了什么", "2026-06-17", ""),
+            ("上周五我买了什么", "2026-06-12", ""),
+            ("三天前", "2026-06-15", ""),
+            ("先週の金曜日に何を買いましたか", "2026-06-12", ""),
+            ("6月3日に何をしましたか", "2026-06-03", ""),
+        ],
+    )
+    def test_what_they_mean(self, question: str, first: str, last: str):
+        days = asked_days(question, TODAY)
+        assert days is not None
+        assert (f"{days.first}", f"{days.last}") == (first, last or first)
+
+    @pytest.mark.parametrize(
+        "question",
+        [
+            "What is Monday's band called?",
+            "may I ask who marches?",
+            "who is August?",
+            "do I always swim on Tuesday?",
+            "what does “see you last Friday” mean",
+            "where do I work",
+            "31 June",
+            "on 30 February",
+            "in the year 0000 on 0000-00-00",
+            "was steht hier",
+            "jeden Freitag",
+            "chaque lundi",
+            "todos los martes",
+            "Node 18 release of 2026",
+        ],
+    )
+    def test_what_names_none(self, question: str):
+        assert asked_days(question, TODAY) is None
+
+    def test_of_a_day_that_is_over_others_follow(self, dated: DatedMemory):
+        for day, lines in (
+            ("2026-06-16", ["bought a lamp", "the lamp is green", "Ann rang", "cleaned the oven"]),
+            ("2026-06-17", ["a lamp fell", "rain all day"]),
+        ):
+            dated.at.write(f"memory/{day}.md", f"# {day}\n\n" + "".join(f"- {x}\n" for x in lines))
+        dated.at.commit()
+        day = f"{TODAY}"
+        assert dated.texts("what did I say on Tuesday?", day)[:4] == [
+            "bought a lamp",
+            "the lamp is green",
+            "Ann rang",
+            "cleaned the oven",
+        ]
+        assert dated.texts("which lamp on Tuesday, what was it?", day)[:2] == [
+            "bought a lamp",
+            "the lamp is green",
+        ]
+        assert len(dated.texts("which lamp was it on Tuesday?", day, limit=4)) == 4
+        asked = {"days": False}
+        assert dated.texts("which lamp was it on Tuesday?", day, **asked)[1] == "a lamp fell"
+        ahead = "is there a lamp on Tuesday?"
+        assert dated.texts(ahead, day) == dated.texts(ahead, day, **asked)
+        assert dated.texts("which lamp was it on 3 May?", day) == dated.texts("which lamp", day)
+
+    def test_the_part_of_a_day_comes_first(self, dated: DatedMemory):
+        log = "# 2026-06-17\n\n## 09:10\n\n- porridge\n\n## 20:15\n\n- chess with Kim\n"
+        dated.at.write("memory/2026-06-17.md", log)
+        dated.at.commit()
+        told = dated.texts("what did I do yesterday evening?", f"{TODAY}")
+        assert told[:2] == ["chess with Kim", "porridge"]
+
+    def test_it_says_which_days(self, dated: DatedMemory):
+        dated.at.write("memory/2026-06-17.md", "# 2026-06-17\n\n- chess with Kim\n")
+        dated.at.commit()
+        result = dated.on(f"{TODAY}").search(Search("chess yesterday?", explain=True))
+        assert "days in the query: 2026-06-17 to 2026-06-17" in result.notes
+        assert "of the days in the query" in search_text(result, colour=False)
+
+    def test_a_block_answers_such_a_question(self, dated: DatedMemory):
+        dated.at.write("memory/2026-06-17.md", "# 2026-06-17\n\n- chess with Kim\n")
+        dated.at.commit()
+        today = dated.on(f"{TODAY}")
+        assert "chess with Kim" in today.context(BuildContext("What did I do yesterday?")).text
+        assert today.context(BuildContext("Fix what broke yesterday")).text == ""
+
+
+class TestKeys:
+    TEXT = (
+        "# Memory\n\n## Facts\n\n- home: Bergen\n- manager: Noor\n- allergy: walnuts\n"
+        "- a rash of late trains makes the ferry the better way\n- **wife**: Ida\n- lamp: green\n"
+    )
+
+    @pytest.mark.parametrize(
+        ("question", "text"),
+        [
+            ("where do I live", "home: Bergen"),
+            ("who is my boss?", "manager: Noor"),
+            ("what am I allergic to", "allergy: walnuts"),
+            ("to whom am I married", "**wife**: Ida"),
+            ("wo wohne ich", "home: Bergen"),
+            ("où est-ce que j'habite", "home: Bergen"),
+            ("¿a qué soy alérgico?", "allergy: walnuts"),
+        ],
+    )
+    def test_words_of_a_question_find_the_key(self, at: Desk, question: str, text: str):
+        (hit,) = memory(at, self.TEXT, "MEMORY.md").search(Search(question, limit=1)).hits
+        assert (hit.text, hit.near) == (text, False)
+
+    def test_the_words_are_nowhere_to_be_seen(self, at: Desk):
+        facts = memory(at, self.TEXT, "MEMORY.md")
+        result = facts.search(Search("boss", explain=True))
+        assert "by its key" in search_text(result, colour=False)
+        assert "supervisor" not in search_text(result, colour=True)
+
+    def test_only_keys_have_them(self):
+        text = "# Memory\n\n- home: Bergen\n- the home: far\n- lamp: green\n- Home\n\nhome: here\n"
+        terms = [key_terms(each) for each in entries(parse(text), "MEMORY.md")]
+        assert [bool(each) for each in terms] == [True, False, False, False, False]
