@@ -17,14 +17,14 @@ from mdmem.context.parts import entry_text
 from mdmem.index.indexed import passages
 from mdmem.memory import Memory
 from mdmem.model import FileKind, FilePath, Status
-from mdmem.model.history import DayView, ShowBlame
+from mdmem.model.history import DayView, ShowBlame, ShowChanges
 from mdmem.model.prompts import BuildContext
 from mdmem.model.reads import Show
 from mdmem.model.searches import ListFacts, Search
 from mdmem.model.writes import Action, EditSection, Forget, Log, Remember, Save, WriteOptions
 from mdmem.show.hits import search_text, with_excerpts
 from mdmem.text.document import parse
-from mdmem.text.facts import entries, word_stems
+from mdmem.text.facts import entries, excerpt, word_stems
 
 
 @pytest.fixture
@@ -324,7 +324,8 @@ class TestWords:
 class TestLinks:
     NOTES = (
         "# Crane\n\ncall [[Mira#Phone]], [[mira#Phone|her]], [[Mira#^desk]] or [here](#crane)\n\n"
-        "[[Mira#^gone]], [[Nobody#At]], `[[Mira#Code]]` and [Mira](Mira.md#e-mail)\n"
+        "[[Mira#^gone]], [[Nobody#At]], `[[Mira#Code]]` and [Mira](Mira.md#e-mail)\n\n"
+        "```ruby\nx = [[#<Foo>]]\n```\n\n[a](#wus-talk)\n\n## Wu's talk\n"
     )
 
     def test_check_names_what_leads_nowhere(self, at: Desk):
@@ -420,6 +421,10 @@ class TestAsRead:
         (hit,) = with_excerpts(zoo.search(Search("zebra"))).hits
         assert len(hit.text) <= 1000
         assert "the zebra sleeps" in hit.text
+        ropes = "a crane lifts much, and the rope holds all of it " * 40
+        words = f"{ropes}the crane rope {ropes}getUserAccountById {ropes}"
+        assert "the crane rope" in excerpt(words, word_stems("the crane rope"), 300)
+        assert "getUserAccount" in excerpt(words, word_stems("account"), 300)
         assert "the zebra sleeps" in entry_text(hit.text, word_stems("zebra"))[0]
 
 
@@ -446,6 +451,13 @@ class TestRows:
         assert statuses["Host: stork · Port: 8002"] == Status.REMOVED
         origins = {hit.text[6:11]: hit.commit for hit in dated.search("port", "2026-03-01")}
         assert origins["heron"] != origins["stork"] == origins["crane"]
+
+    def test_a_table_right_below_a_line_of_text(self, at: Desk):
+        text = self.TABLE.replace("## Hosts\n\n", "Our hosts are:\n")
+        hosts = memory(at, text)
+        assert found(hosts, "stork") == ["Host: stork · Port: 8002"]
+        (hit,) = hosts.search(Search("our hosts", limit=1)).hits
+        assert (hit.text, hit.start_line, hit.end_line) == ("Our hosts are:", 3, 3)
 
     def test_a_long_table_is_indexed(self, at: Desk):
         rows = "".join(f"| host{number} | {number} |\n" for number in range(10_000))
@@ -521,6 +533,36 @@ class TestNested:
         assert "    - built 1998\n      in Turku\n" in at.read("MEMORY.md")
         assert "\t\t- built" not in at.read("MEMORY.md")
 
+    @pytest.mark.parametrize("between", ["<!-- gift: sextant -->", "%%\n  gift: sextant\n  %%"])
+    def test_a_comment_between_them_is_the_authors(self, at: Desk, between: str):
+        text = f"# Memory\n\n- Mira\n  - lives in Porto\n  {between}\n  - has a cat\n"
+        mira = memory(at, text)
+        assert found(mira, "sextant") == []
+        assert found(mira, "cat") == ["Mira > has a cat"]
+        assert "sextant" not in mira.context(BuildContext("who has a cat?")).text
+        assert not any("sextant" in change.text for change in mira.changes(ShowChanges()).changes)
+
+    def test_a_line_that_a_search_cites_is_its_own_item(self, at: Desk):
+        vehicles = memory(at, self.TEXT)
+        vehicles.apply(Forget("MEMORY.md:6"))
+        assert at.read("MEMORY.md") == self.TEXT.replace("  - moored at pier seven\n", "")
+        gas = Remember("gas", options=WriteOptions(supersedes="MEMORY.md:6"))
+        assert code_of(lambda: vehicles.apply(gas)) == "fact-not-found"
+
+    @pytest.mark.parametrize(
+        ("item", "shown"),
+        [
+            ("- **alpha** one", "alpha one"),
+            ("- see [the plan](a.md)", "see the plan"),
+            ("- `run` it", "run it"),
+        ],
+    )
+    def test_what_is_shown_without_marks_can_be_forgotten(self, at: Desk, item: str, shown: str):
+        memory(at, f"# Memory\n\n{item} of them\n- *Pump*\n  {item}\n")
+        at.apply(Forget(f"{shown} of them"))
+        at.apply(Forget(f"Pump > {shown}"))
+        assert at.read("MEMORY.md").endswith("# Memory\n\n- *Pump*\n")
+
     def test_tasks_in_a_list_of_projects(self, at: Desk):
         text = "# Memory\n\n- Boat\n  - [ ] paint the hull\n  - [x] sell the mast\n"
         boats = memory(at, text)
@@ -529,6 +571,6 @@ class TestNested:
 
     def test_a_list_two_hundred_deep(self, at: Desk):
         deep = "".join(f"{'  ' * level}- level {level}\n" for level in range(200))
-        memory(at, f"# Memory\n\n## List\n\n{deep}")
+        assert "level 199" in found(memory(at, f"# Memory\n\n## List\n\n{deep}"), "199")[0]
         at.apply(Forget("level 20"))
         assert at.read("MEMORY.md").endswith("- level 19\n")

@@ -31,6 +31,7 @@ from mdmem.text.document import (
 from mdmem.text.facts import (
     DEEPEST,
     Item,
+    bare_words,
     before_marks,
     head_fact,
     holds_key,
@@ -531,7 +532,8 @@ def forget_nested(document: Document, name: str, address: str | None) -> EditRes
     """
     around, words = _items_below(document, address), name
     above, _, last = name.partition(PATH_SEPARATOR)
-    if named := [item for item in around if last and item_name(item.raw) == above]:
+    shown = bare_words(above)
+    if named := [item for item in around if last and bare_words(item_name(item.raw)) == shown]:
         around, words = named, last.rpartition(PATH_SEPARATOR)[2]
     text = edit_nested(
         document,

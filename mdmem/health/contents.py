@@ -96,7 +96,6 @@ def _left_out(workspace: Workspace) -> Iterator[Finding]:
             check="files",
             level=Level.NOTE,
             message=f"{number_of(count, 'Markdown file')} left out: {reason}",
-            hint="To have a folder of packages all the same, name it in `paths`.",
         )
 
 

@@ -49,7 +49,16 @@ from mdmem.text.document import (
     section_etag,
     tree_etag,
 )
-from mdmem.text.facts import Item, entries, holds_key, items, may_have_copies, normalise, parse_text
+from mdmem.text.facts import (
+    Item,
+    entries,
+    holds_key,
+    items,
+    may_have_copies,
+    nested_at,
+    normalise,
+    parse_text,
+)
 from mdmem.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -83,7 +92,7 @@ def as_meant(workspace: Workspace, request: R) -> R:
     for name in _NAMED:
         word = getattr(request, name, None)
         if word and (name != "section" or hasattr(request, "preamble")):
-            changed |= _named(workspace, name, word)
+            changed |= _named(workspace, name, word, isinstance(request, Forget))
     options = getattr(request, "options", None)
     if options is not None and options.supersedes:
         superseded = _named(workspace, "supersedes", options.supersedes)
@@ -92,8 +101,8 @@ def as_meant(workspace: Workspace, request: R) -> R:
     return cast("R", replace(cast("Any", request), **fields)) if fields else request
 
 
-def _named(workspace: Workspace, name: str, word: str) -> dict[str, Any]:
-    """The fields of a request that mean what its field `name` says."""
+def _named(workspace: Workspace, name: str, word: str, forgets: bool = False) -> dict[str, Any]:
+    """The fields of a request that mean what its field `name` says; `forgets`: it takes it out."""
     match = _AT_LINE.fullmatch(word.strip())
     path = FilePath(normpath(match[1])) if match else FilePath("")
     full_path = _memory_paths(workspace).get(path) if match else None
@@ -103,6 +112,12 @@ def _named(workspace: Workspace, name: str, word: str) -> dict[str, Any]:
     line, document = int(match[2]), parse_bytes(read_file(workspace, path, full_path) or b"")
     section = document.section_at(line - 1)
     item = next((each for each in items(document) if each.start < line <= each.end), None)
+    nested = item and nested_at(item, line)
+    if nested and name == "supersedes":
+        message = f"line {line} of {path} is in a nested list: only a whole item is superseded"
+        raise FactProblem("fact-not-found", message, "Change the line with an editor.")
+    if nested and forgets:
+        return {name: nested, "file": path}
     if item is not None:
         if name == "fact" and len(locate_fact(workspace, item.fact.id, EDITABLE)) > 1:
             within = join_path(section.path) if section else None

@@ -33,6 +33,7 @@ from mdmem.past.notes import line_notes, statement_of
 from mdmem.past.table import Trail
 from mdmem.queries.past import Past, look_back
 from mdmem.startup.records import replace
+from mdmem.text.facts import shown_text
 from mdmem.workspace import Say, Workspace
 
 _DAY = timedelta(days=1)
@@ -374,11 +375,11 @@ def _fact_change(made: Made, entry: Entry, old: Entry | None) -> FactChange:
         made=made,
         kind=ChangeKind.REPLACED if old else ChangeKind.ADDED,
         fact=entry.fact or FactId(""),
-        text=entry.text,
+        text=shown_text(entry),
         path=entry.path,
         section=entry.section,
         line=entry.start_line,
-        replaced=ReplacedFact(old.fact or FactId(""), old.text, old.path, old.section)
+        replaced=ReplacedFact(old.fact or FactId(""), shown_text(old), old.path, old.section)
         if old
         else None,
     )

@@ -47,6 +47,7 @@ def other_markdown(workspace: Workspace, memory: Container[str] = ()) -> tuple[F
         if path not in memory
         and not path.startswith(".")
         and workspace.kind_of(path) is FileKind.OTHER
+        and not workspace.left_out(path)
     )
     return tuple(
         path

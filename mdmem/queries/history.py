@@ -45,7 +45,7 @@ from mdmem.queries.past import Past, look_back
 from mdmem.startup.records import replace
 from mdmem.text.document import is_blank, join_path, matching_sections, parse_bytes
 from mdmem.text.fact_names import id_prefix
-from mdmem.text.facts import MARKER, item_text, parse_item
+from mdmem.text.facts import MARKER, item_text, parse_item, shown_text
 from mdmem.workspace import Say, Workspace
 
 _MORE_CHANGES = 4
@@ -417,7 +417,7 @@ def _link_view(past: Past, link: file_changes.ChainLink) -> FactLink:
     return FactLink(
         made=past.made(commit, note, link.origin),
         id=link.id,
-        text=entry.text,
+        text=shown_text(entry),
         start=start,
         end=max(start, past.time_of(link.end.number)) if link.end else None,
         path=entry.path,

@@ -9,7 +9,7 @@ from mdmem.model.errors import FactProblem, TextProblem
 from mdmem.startup import late
 from mdmem.text.facts import (
     Item,
-    as_read,
+    bare_words,
     fact_id,
     head_fact,
     holds_key,
@@ -21,6 +21,7 @@ from mdmem.text.facts import (
 )
 
 _QUOTED = 80
+_MARKED = late.pattern(r"[\[*_`]|==|%%|<!--")
 _ID_PREFIX = late.pattern("[0-9a-f]{6,8}")
 _ENDINGS = ("", ".", "!", "?", "…", "...", ",", ";", ":", "。", "！", "？", "．", "،", "؟", "।")
 """Final punctuation that a name need not have."""
@@ -61,14 +62,14 @@ def _with_text(candidates: Sequence[Item], name: str) -> tuple[Item, ...]:
     if exact:
         return exact
     similar = {*similar_ids(name)}
-    words = normalise(as_read(name))
+    words = bare_words(name)
     return (
         tuple(item for item in candidates if item.fact.id in similar)
         or _with_head(candidates, similar)
         or tuple(
             item
             for item in candidates
-            if "[" in item.raw and normalise(as_read(item.fact.text)) == words
+            if _MARKED.search(item.raw) and bare_words(item.fact.text) == words
         )
     )
 

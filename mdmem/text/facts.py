@@ -172,18 +172,22 @@ def word_stem(word: str) -> str:
 
 
 def excerpt(text: str, stems: Collection[str], most: int) -> str:
-    """At most so many characters of a text, from where most of some words are together."""
+    """At most so many characters of a text, from where most of some words are nearest together."""
     if len(text) <= most:
         return text
     asked = [(m.start(), stem) for m in _WORD.finditer(text) if (stem := word_stem(m[0])) in stems]
-    held, first, best, middle = Counter[str](), 0, 0, 0
+    if missing := set(stems) - {stem for _, stem in asked}:  # within words: identifiers, Chinese
+        lowered = text.lower()
+        asked += [(at, stem) for stem in missing if (at := lowered.find(stem)) >= 0]
+        asked.sort()
+    held, first, best, middle = Counter[str](), 0, (0, 0), 0
     for at, stem in asked:
         held[stem] += 1
-        while at - asked[first][0] > most // 2:
+        while at - asked[first][0] > most // 2 or held[asked[first][1]] > 1:
             held[asked[first][1]] -= 1
             first += 1
-        if (count := len(+held)) > best:
-            best, middle = count, asked[first][0]
+        if (found := (len(+held), asked[first][0] - at)) > best:
+            best, middle = found, asked[first][0]
     room = most - 2 * len(_CUT)
     start = max(0, min(middle - room // 3, len(text) - room))
     end = start + room
@@ -387,8 +391,8 @@ def _nested_spans(document: Document) -> list[tuple[int, int]]:
 
 def item_name(item: str) -> str:
     """The words of an item that are before those of the items in it."""
-    name = fold_space(own_text(parse_item(item).text).partition("\n\n")[0])
-    return shortened(name, _NAME).rstrip(":")
+    words = _shown(own_text(parse_item(item).text)).partition("\n\n")[0]
+    return shortened(fold_space(words), _NAME).rstrip(":")
 
 
 @dataclass(frozen=True, slots=True)
@@ -412,11 +416,18 @@ def _nested(item: str, above: tuple[str, ...] = ()) -> tuple[_Nested, ...]:
         raw = document.slice(start, end)
         fact, deeper = parse_item(raw), _nested(raw, around)
         if _has_content(raw, fact):
-            words = PATH_SEPARATOR.join((*around, _shown(own_text(fact.text))))
+            own = own_text(fact.text) if len(around) < DEEPEST else fact.text
+            words = PATH_SEPARATOR.join((*around, _shown(own)))
             own_end = start + deeper[0].start if deeper else end
             found.append(_Nested(fact, start, own_end, words))
         found += [replace(each, start=start + each.start, end=start + each.end) for each in deeper]
     return tuple(found)
+
+
+def nested_at(item: Item, line: int) -> str | None:
+    """The text of the item of a list in an item that has a line of the document (from 1)."""
+    inner = (each for each in _nested(item.raw) if each.start < line - item.start <= each.end)
+    return next((each.text for each in inner), None)
 
 
 def items(document: Document, start: int = 0, end: int | None = None) -> tuple[Item, ...]:
@@ -675,6 +686,7 @@ _READ = late.pattern(
     r"|(?<=\S)\[\^[\w-]+\](?![(:])|(?<=\S)[ \t]+\^[A-Za-z0-9-]+\Z"
 )
 """Marks of a vault that readers do not need, but not in code."""
+_EMPHASIS = late.pattern(r"!?\[([^\[\]\n]*)\]\([^()\n]*\)|[*`]|(?<!\w)_|_(?!\w)")
 _EMBEDS = late.pattern(r"\s*(?:!\[\[[^\[\]\r\n]+\]\]\s*)+")
 _HEX_COLOUR = late.pattern(r"[0-9a-fA-F]{3}(?:[0-9a-fA-F]{3})?")
 _ID_OF_FIRST_LINE = late.pattern(r"\A(.*\S)[ \t]+\^[A-Za-z0-9-]+[ \t]*\n")
@@ -770,7 +782,12 @@ def _entries(
             fact=fact_id,
             first_line=lines[first].strip(),
         )
-        if rows := _table_rows(kind, raw):
+        if table := _read_table(kind, raw):
+            head, rows = table
+            if head:
+                above = raw.split("\n")[:head]
+                words = _block_text(kind, "\n".join(above))
+                yield replace(entry, end_line=first + head, text=words)
             yield from (_as_row(entry, lines, number, row) for number, row in rows)
         else:
             yield entry
@@ -803,26 +820,36 @@ def _as_row(table: Entry, lines: Sequence[str], number: int, text: str) -> Entry
     )
 
 
-def _table_rows(kind: BlockKind, raw: str) -> list[tuple[int, str]]:
-    """The rows of a table below its head that have words, with their lines (from 0); in each, the
-    words of the head name its cells.
+def _read_table(kind: BlockKind, raw: str) -> tuple[int, list[tuple[int, str]]] | None:
+    """The line (from 0) at which a paragraph's table begins, and its rows that have words, with
+    their lines; in each, the words of the head name its cells.
     """
     if kind is not BlockKind.PARAGRAPH or "|" not in raw:
-        return []
-    head, _, rest = raw.partition("\n")
-    delimiter, _, body = rest.partition("\n")
-    names = _cells(head)
-    if not _TABLE_DELIMITER.fullmatch(delimiter.strip()) or len(_cells(delimiter)) != len(names):
-        return []
+        return None
+    lines = raw.split("\n")
+    heads = (
+        number
+        for number, delimiter in enumerate(lines[1:])
+        if "-" in delimiter
+        and _TABLE_DELIMITER.fullmatch(delimiter.strip())
+        and "|" in lines[number]
+        and len(_cells(delimiter)) == len(_cells(lines[number]))
+    )
+    if (head := next(heads, None)) is None:
+        return None
+    names = _cells(lines[head])
     rows = (
         (number, zip_longest(names, _cells(line), fillvalue=""))
-        for number, line in enumerate(body.split("\n"), 2)
+        for number, line in enumerate(lines[head + 2 :], head + 2)
     )
     told = (
         (number, " · ".join(f"{name}: {cell}" if name else cell for name, cell in cells if cell))
         for number, cells in rows
     )
-    return [(number, without_comments(row).strip()) for number, row in told if _CONTENT.search(row)]
+    found = [
+        (number, without_comments(row).strip()) for number, row in told if _CONTENT.search(row)
+    ]
+    return (head, found) if found else None
 
 
 def _cells(line: str) -> list[str]:
@@ -869,6 +896,11 @@ def as_read(text: str) -> str:
     if not any(mark in text for mark in ("[[", "==", "[^", "[!", "^")):
         return text
     return _READ.sub(_words_of_mark, text)
+
+
+def bare_words(text: str) -> str:
+    """A text as it is read, normalised and without marks of emphasis, code and links."""
+    return normalise(_EMPHASIS.sub(r"\1", as_read(_shown(text))))
 
 
 def _words_of_mark(mark: Match[str]) -> str:

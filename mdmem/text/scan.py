@@ -182,7 +182,7 @@ flag `s`. Signs as in `50%% of` and `for %%i in (*) do echo %%i` make none.
 COMMENT_OPEN = r"<!--|(?<!%)(?:%%(?![%\s])|(?<!\d)%%(?!%))"
 _BLOCK_COMMENT = (
     r"(?sm)(?P<other>^[ \t]*(?P<ticks>`{3,}|~{3,}).*?(?:^[ \t]*(?P=ticks)|\Z)|<!--.*?(?:-->|\Z))"
-    rf"|^ {{0,3}}{_MANY_LINES}"
+    rf"|^(?P<indent>[ \t]*){_MANY_LINES}"
 )
 
 
@@ -192,9 +192,16 @@ def with_html_comments(source: str) -> str:
         return source
     return re.sub(
         _BLOCK_COMMENT,
-        lambda match: match["other"] or "<!--" + "\n" * match[0].count("\n") + "-->",
+        _as_html_comment,
         source,
     )
+
+
+def _as_html_comment(match: re.Match[str]) -> str:
+    if match["other"]:
+        return match[0]
+    lines = "\n" * match[0].count("\n")
+    return f"{match['indent']}<!--{lines}{match['indent']}-->"
 
 
 @cache
