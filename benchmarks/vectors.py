@@ -1,9 +1,9 @@
 """Measure what a model of vectors adds to words: `python benchmarks/vectors.py SETS --url URL
---name NAME` (or `--command …`).
+--name NAME` (or `--command …`, or `--local` for an installed package).
 
 SETS is the folder that `other_texts.py` wrote, or with --conversations the data of `tune.py`. For
-each set R@10 and MRR@10 in percent by words, with vectors where words leave doubt (`weak`) and for
-each question (`always`), the share of questions that `weak` sends, and the share of first ten
+each set R@10 and MRR@10 in percent by words, with vectors where words leave doubt (`doubt`) and for
+each question (`always`), the share of questions that leave doubt, and the share of first ten
 places that went to entries without a word of the question. Entries are embedded once. With --half
 only the questions that numbers were chosen with (`tuning`), or only the others (`held-out`).
 """
@@ -21,6 +21,7 @@ from conversations import build_index, index_conversations, read_files, read_que
 from other_measure import DEPTH, FIRST, TODAY, Question, read_set
 
 from mdmem.folder.config import Settings
+from mdmem.index import ranking
 from mdmem.index.indexer import SearchIndex
 from mdmem.index.query import Filter, IndexQuery
 from mdmem.index.ranking import Likeness, may_be_asked
@@ -29,7 +30,7 @@ from mdmem.vectors.source import VectorSource, embedding_model, open_source
 from mdmem.vectors.store import EmbeddedText, VectorStore, opened_store
 
 BATCH, SECONDS = 64, 120.0
-MODES = ("weak", "always")
+MODES = ("doubt", "always")
 Rows = dict[str, list[tuple[float, float, float, float]]]
 
 
@@ -42,6 +43,7 @@ class MeasuredMeaning:
     rows: ComparedRows
     question: str
     is_always_asked: bool
+    weight: float
     sent: int = field(default=0)
 
     def likeness(self, keys: Sequence[int]) -> Likeness:
@@ -66,7 +68,12 @@ def embed(index: SearchIndex, source: VectorSource, store: VectorStore) -> None:
         )
 
 
-def measure(index: SearchIndex, questions: Sequence[Question], source: VectorSource) -> Rows:
+def measure(
+    index: SearchIndex,
+    questions: Sequence[Question],
+    source: VectorSource,
+    weight: float = ranking.WEIGHT,
+) -> Rows:
     """R@10, reciprocal rank, whether it was sent, and places without a word, by mode."""
     rows: Rows = defaultdict(list)
     with tempfile.TemporaryDirectory() as folder, opened_store(Path(folder)) as store:
@@ -74,7 +81,9 @@ def measure(index: SearchIndex, questions: Sequence[Question], source: VectorSou
         compared = ComparedRows(store, store.dimensions or 0)
         for question in questions:
             for mode in ("words", *MODES):
-                meaning = MeasuredMeaning(source, store, compared, question.text, mode == "always")
+                meaning = MeasuredMeaning(
+                    source, store, compared, question.text, mode == "always", weight
+                )
                 asked = mode != "words" and may_be_asked(question.text)
                 query = IndexQuery(
                     query=question.text,
@@ -118,7 +127,7 @@ def show(name: str, rows: Rows) -> None:
         for mode, values in rows.items()
     }
     cells = "".join(f"{means[mode][at]:>8.1f}" for at in (0, 1) for mode in ("words", *MODES))
-    last = f"{means['weak'][2]:>8.0f}{means['always'][3]:>8.1f}"
+    last = f"{means['doubt'][2]:>8.0f}{means['always'][3]:>8.1f}"
     print(f"{name:<18}{len(rows['words']):>5}{cells}{last}", flush=True)
 
 
@@ -133,20 +142,25 @@ def main() -> None:
     parser.add_argument("--url")
     parser.add_argument("--name", default="model")
     parser.add_argument("--command", type=shlex.split, default=[])
+    parser.add_argument("--local", action="store_true")
     parser.add_argument("--half", choices=("tuning", "held-out"))
     args = parser.parse_args()
     settings = Settings(
-        vectors_url=args.url, vectors_name=args.name, vectors_command=tuple(args.command)
+        vectors="local" if args.local else "always",
+        vectors_url=args.url,
+        vectors_name=args.name,
+        vectors_command=tuple(args.command),
     )
     source = open_source(embedding_model(settings, {}))
+    weight = ranking.LOCAL_WEIGHT if args.local else ranking.WEIGHT
     columns = [
-        f"{measure_name} {mode}" for measure_name in ("R", "MRR") for mode in ("wo", "we", "al")
+        f"{measure_name} {mode}" for measure_name in ("R", "MRR") for mode in ("wo", "do", "al")
     ]
     print(f"{'':<18}{'n':>5}" + "".join(f"{each:>8}" for each in columns) + "    sent    like")
     every: Rows = defaultdict(list)
     for name, index, questions in sets(args):
         chosen = half_of(questions, args.half) if args.half else questions
-        rows = measure(index, chosen, source)
+        rows = measure(index, chosen, source, weight)
         show(name, rows)
         for mode, values in rows.items():
             every[mode] += values

@@ -96,7 +96,7 @@ def test_behind_what_words_found(at: Desk):
     found = search(at, "rope hangs in the attic above the grey boxes of the sawbones", limit=12)
     places = [number for number, hit in enumerate(found.hits, 1) if hit.like]
     assert texts(found)[0] == "rope hangs in the attic above grey boxes"
-    assert places == [4]
+    assert places == [3]
     assert found.hits[places[0] - 1].text == "my leech is Ada Okafor"
     scores = [hit.score for hit in found.hits if not hit.near]
     assert scores == sorted(scores, reverse=True)
@@ -122,10 +122,8 @@ def test_likeness_orders_what_words_found(at: Desk):
     assert score == pytest.approx(found.hits[0].score, abs=0.01)
 
 
-@pytest.mark.parametrize(
-    "query", ["ticket", '"the old bus"', "src/car/doctor.py", "the ticket for the old bus"]
-)
-def test_not_asked_without_doubt(at: Desk, server: VectorServer, query: str):
+@pytest.mark.parametrize("query", ["ticket", '"the old bus"', "src/car/doctor.py"])
+def test_one_word_a_path_and_a_quoted_text_are_not_sent(at: Desk, server: VectorServer, query: str):
     assert search(at, query).vectors is None
     assert not server.requests
 

@@ -57,7 +57,7 @@ CHOICES = {
     "dream": ("off", "propose", "apply"),
     "server": ("on", "off"),
     "write": ("apply", "propose"),
-    "vectors": ("off", "weak", "always"),
+    "vectors": ("off", "always", "local", "weak"),
 }
 """The values of settings that have few."""
 _TEXTS = (
@@ -242,7 +242,9 @@ class Settings:
     model_tokens_day: int = 200_000
     """Maximum number of tokens that this model and the one for vectors use per day."""
     vectors: str = "off"
-    """`weak` asks a model for vectors where words leave doubt, `always` for each question."""
+    """`always` (the default where a source is set) asks a model for the vector of each question,
+    `local` a package that is installed, where words leave doubt. `weak` is read as `always`.
+    """
     vectors_url: str | None = None
     """A server with OpenAI's `/embeddings`."""
     vectors_name: str | None = None
@@ -786,6 +788,8 @@ def load(
                 f"To allow it, name it in extra_paths in your user settings ({own_path}) too.",
             )
     settings = replace(Settings(), **{**own, **local})
+    if "vectors" not in own and (settings.vectors_url or settings.vectors_command):
+        settings = replace(settings, vectors="always")
     if settings.daily == OBSIDIAN:
         settings = replace(settings, daily=_require_daily(folder))
     extra_paths: dict[Path, str] = {}

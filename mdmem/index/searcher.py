@@ -298,9 +298,10 @@ class IndexSearcher:
             ):
                 break
             limit, filtered = limit * (4 if filtered else 1), True
-        likeness = self._likeness(ranked, first, request) if request.meaning else None
-        if likeness:
-            ranked = self._blended(ranked, likeness)
+        doubts = request.meaning is not None and self._leaves_doubt(first, request)
+        likeness = self._likeness(ranked, request, doubts) if request.meaning else None
+        if likeness and request.meaning:
+            ranked = self._blended(ranked, likeness, request.meaning.weight)
             first, read = self._first(ranked, request, own_terms)
         near_numbers = {number for number, _ in first.near}
         best = [*first.best, *first.near]
@@ -337,7 +338,7 @@ class IndexSearcher:
             for number, row, others in chosen
         ]
         numbers = [number for number, _ in best[:count]]
-        in_order = self._in_order(matches[:count], numbers, ranked, likeness, request)
+        in_order = self._in_order(matches[:count], numbers, ranked, likeness, request, doubts)
         return (*in_order, *matches[count:])
 
     def _in_order(
@@ -347,6 +348,7 @@ class IndexSearcher:
         ranked: _RankedCandidates,
         likeness: Likeness | None,
         request: IndexQuery,
+        doubts: bool,
     ) -> tuple[Match, ...]:
         order = sorted(range(len(matches)), key=lambda each: results.rank_key(matches[each]))
         if likeness is None:
@@ -364,10 +366,11 @@ class IndexSearcher:
         )
         like.sort(key=lambda each: (-each[0], results.position_key(each[1])))
         hits = [matches[each] for each in ordered]
+        early = ranking.DOUBT_RANKS if doubts else ranking.LIKE_RANKS
         places = ranking.places(
             [shares[each] for each in ordered],
             [share for share, _ in like],
-            ranking.LIKE_RANKS if self._is_carried(hits, request) else ranking.FIRST_RANKS,
+            early if self._is_carried(hits, request) else ranking.FIRST_RANKS,
         )
         for place, number in places:
             share, row = like[number]
@@ -414,21 +417,26 @@ class IndexSearcher:
             words, best[1].entry, self.lexicon.languages
         )
 
-    def _likeness(
-        self, ranked: _RankedCandidates, first: FirstHits, request: IndexQuery
-    ) -> Likeness | None:
-        meaning = request.meaning
-        assert meaning is not None
+    def _leaves_doubt(self, first: FirstHits, request: IndexQuery) -> bool:
+        """True where the best hit lacks a rare word of a question, or the next is about as good."""
         best = sorted((first.scores[number] for number, _ in first.best), reverse=True)
         is_close = len(best) > 1 and best[1] > ranking.CLOSE_SCORES * best[0]
-        if not (meaning.is_always_asked or is_close or not self._holds_rare_words(first, request)):
+        return is_close or not self._holds_rare_words(first, request)
+
+    def _likeness(
+        self, ranked: _RankedCandidates, request: IndexQuery, doubts: bool
+    ) -> Likeness | None:
+        meaning = request.meaning
+        if meaning is None or not (meaning.is_always_asked or doubts):
             return None
         return meaning.likeness(self._column("passage", list(ranked.documents)))
 
-    def _blended(self, ranked: _RankedCandidates, likeness: Likeness) -> _RankedCandidates:
+    def _blended(
+        self, ranked: _RankedCandidates, likeness: Likeness, weight: float
+    ) -> _RankedCandidates:
         shares = likeness.shares(self._column("passage", list(ranked.documents)))
         candidates = replace(
-            ranked.candidates, matched=ranking.blended(ranked.candidates.matched, shares)
+            ranked.candidates, matched=ranking.blended(ranked.candidates.matched, shares, weight)
         )
         return replace(
             ranked,

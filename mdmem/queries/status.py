@@ -202,8 +202,10 @@ def _vectors(
         return None, ()
     from mdmem.vectors import store  # noqa: PLC0415 - with the model step
 
+    is_old = workspace.settings.vectors == "weak"
+    notes = ('your setting vectors = "weak" is read as "always"',) if is_old else ()
     try:
-        return store.vector_status(workspace, index), ()
+        return store.vector_status(workspace, index), notes
     except WorkspaceProblem as problem:
         return None, (problem.message,)
 

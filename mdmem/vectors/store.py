@@ -41,6 +41,7 @@ from mdmem.vectors.source import (
     Vector,
     embedding_model,
     open_source,
+    shown_name,
     without_secrets,
 )
 from mdmem.workspace import Workspace
@@ -294,9 +295,9 @@ def vector_status(workspace: Workspace, index: SearchIndex) -> VectorStatus:
     keys = list({key for key, _, _ in passages})
     folder = store_folder(workspace.state, model)
     if not (folder / TABLE_NAME).exists():
-        return VectorStatus(0, len(keys), model.name)
+        return VectorStatus(0, len(keys), shown_name(model))
     with opened_store(folder) as store:
-        return VectorStatus(store.count, len(store.missing(keys)), model.name)
+        return VectorStatus(store.count, len(store.missing(keys)), shown_name(model))
 
 
 def keep_passages(

