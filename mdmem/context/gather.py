@@ -180,8 +180,8 @@ def _with_found(
             index.index.finder.lexicon,
             ask,
             kind_of,
-            ask_meaning,
-            workspace.now().date(),
+            ask_meaning=ask_meaning,
+            today=workspace.now().date(),
         )
         if gated
         else (hits := ask(prompt), bool(hits))

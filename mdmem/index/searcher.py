@@ -285,19 +285,7 @@ class IndexSearcher:
         if not clauses and (request.meaning is None or request.limit <= 0):
             return ()
         own_terms = query.own_terms(clauses)
-        question = ranking.question_cues(request.query, request.owner)
-        minimum = ranking.CANDIDATES_BY_AGE if request.decay else ranking.CANDIDATES
-        limit = max(minimum, ranking.CANDIDATES_A_HIT * request.looked_at)
-        filtered = not request.filter.only_current
-        while True:
-            scored, complete = self._matching(clauses, request, limit, filtered)
-            ranked = self._ranked(scored, clauses, question, request)
-            first, read = self._first(ranked, request, own_terms)
-            if complete or (
-                len(first.best) >= request.limit and (filtered or len(scored) >= limit // 2)
-            ):
-                break
-            limit, filtered = limit * (4 if filtered else 1), True
+        ranked, (first, read) = self._first_ranked(clauses, own_terms, request)
         doubts = request.meaning is not None and self._leaves_doubt(first, request)
         likeness = self._likeness(ranked, request, doubts) if request.meaning else None
         if likeness and request.meaning:
@@ -340,6 +328,27 @@ class IndexSearcher:
         numbers = [number for number, _ in best[:count]]
         in_order = self._in_order(matches[:count], numbers, ranked, likeness, request, doubts)
         return (*in_order, *matches[count:])
+
+    def _first_ranked(
+        self,
+        clauses: Sequence[Clause],
+        own_terms: Mapping[str, Mapping[str, str]],
+        request: IndexQuery,
+    ) -> tuple[_RankedCandidates, tuple[FirstHits, dict[int, IndexRow]]]:
+        """The candidates that the hits need, and the first hits among them."""
+        question = ranking.question_cues(request.query, request.owner)
+        minimum = ranking.CANDIDATES_BY_AGE if request.decay else ranking.CANDIDATES
+        limit = max(minimum, ranking.CANDIDATES_A_HIT * request.looked_at)
+        filtered = not request.filter.only_current
+        while True:
+            scored, complete = self._matching(clauses, request, limit, filtered)
+            ranked = self._ranked(scored, clauses, question, request)
+            first, read = self._first(ranked, request, own_terms)
+            if complete or (
+                len(first.best) >= request.limit and (filtered or len(scored) >= limit // 2)
+            ):
+                return ranked, (first, read)
+            limit, filtered = limit * (4 if filtered else 1), True
 
     def _in_order(
         self,

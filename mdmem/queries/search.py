@@ -233,7 +233,9 @@ def _search_now(
             matches = ()
     days = asked_days(query.query, query.today) if asks_now and _may_name_days(request) else None
     if days:
-        index, matches = _days_first(workspace, index, query, days, matches, say, progress)
+        index, matches = _days_first(
+            workspace, index, query, days=days, found=matches, say=say, progress=progress
+        )
     if query.syntax and request.has_words:
         found = matches
         index, more = _ask(

@@ -714,27 +714,28 @@ def entries(
     """
     end = len(document.lines) if end is None else end
     return tuple(
-        _entries(
+        part
+        for entry, kind, raw in _whole_entries(
             document.without_markers,
             path,
             day_of(path, daily),
             tuple(dict.fromkeys(tags)),
-            start,
-            end,
-            nested,
+            start=start,
+            end=end,
         )
+        for part in _parts(document.without_markers.lines, entry, kind, raw, nested)
     )
 
 
-def _entries(
+def _whole_entries(
     document: Document,
     path: FilePath,
     day: date | None,
     file_tags: tuple[str, ...],
     start: int,
     end: int,
-    nested: bool,
-) -> Iterator[Entry]:
+) -> Iterator[tuple[Entry, BlockKind, str]]:
+    """The entries of blocks, each with the kind and the Markdown of its block."""
     lines = document.lines
     section: SectionPath = ()
     section_end = -1
@@ -782,17 +783,25 @@ def _entries(
             fact=fact_id,
             first_line=lines[first].strip(),
         )
-        if table := _read_table(kind, raw):
-            head, rows = table
-            if head:
-                above = raw.split("\n")[:head]
-                words = _block_text(kind, "\n".join(above))
-                yield replace(entry, end_line=first + head, text=words)
-            yield from (_as_row(entry, lines, number, row) for number, row in rows)
-        else:
-            yield entry
-        if nested and fact_id is not None and last > first + 1:
-            yield from (_as_nested(entry, lines, each, file_tags) for each in _nested(raw))
+        yield entry, kind, raw
+
+
+def _parts(
+    lines: Sequence[str], entry: Entry, kind: BlockKind, raw: str, nested: bool
+) -> Iterator[Entry]:
+    """An entry, or the rows of its table with the text above it; behind it the items in it."""
+    if table := _read_table(kind, raw):
+        head, rows = table
+        if head:
+            words = _block_text(kind, "\n".join(raw.split("\n")[:head]))
+            yield replace(entry, end_line=entry.start_line + head - 1, text=words)
+        yield from (_as_row(entry, lines, number, row) for number, row in rows)
+        return
+    yield entry
+    if nested and entry.fact is not None and entry.end_line > entry.start_line:
+        own = parse_item(raw).tags
+        file_tags = tuple(tag for tag in entry.tags if tag not in own)
+        yield from (_as_nested(entry, lines, each, file_tags) for each in _nested(raw))
 
 
 def _as_nested(
