@@ -85,6 +85,7 @@ class TestWhatASearchLeaves:
 
 
 def test_what_is_seldom_asked_for_is_loaded_where_it_is_asked_for(shell: Shell):
+    shell.run("reindex")
     code = "import sys; from mdmem.cli import main; main(['search', 'stripe']); print(*sys.modules)"
     loaded = shell.world.run(shell.folder, [sys.executable, "-c", code]).stdout.split()
     unneeded = {

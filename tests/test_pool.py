@@ -115,6 +115,17 @@ def test_a_search_reads_the_pool_and_names_it(at: Shell, world: World):
     assert {hit["path"] for hit in answer["hits"]} == {"MEMORY.md"}
 
 
+def test_a_day_is_asked_for_in_all_of_them(
+    at: Shell, workspaces: Callable[..., Path], world: World
+):
+    log = "# 2026-03-04\n\n## 09:00\n\n- {}\n"
+    workspaces("boats", **{"memory/2026-03-04.md": log.format("scraped the hull")})
+    at.write("memory/2026-03-04.md", log.format("rang the harbour"))
+    pool(world, "~/boats")
+    done = at.run("search", "what did I do yesterday?", "--json")
+    assert hits(done)[:2] == [(None, "rang the harbour"), ("boats", "scraped the hull")]
+
+
 def test_alone_and_with(at: Shell, world: World):
     assert hits(at.run("search", "lamp", "--json")) == [(None, "my own lamp is green")]
     assert "missing" not in at.run("search", "lamp", "--json").answer

@@ -386,8 +386,8 @@ def words_held(
     )
     if parts := terms_of_fields["parts"]:
         in_text |= _behind(parts, stemmed(identifier_parts(found_text(entry)), language).split())
-    if keys := terms_of_fields["keys"]:
-        in_text |= _behind(keys, key_terms(entry))
+    if not in_text and (keys := terms_of_fields["keys"]):
+        in_text = _behind(keys, key_terms(entry))
     if in_text:
         return in_text, set()
     words = " ".join(filter(None, (about, *entry.tags)))

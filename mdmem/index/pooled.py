@@ -61,6 +61,10 @@ class PooledSearcher(IndexSearcher):
             counts.count,
         )
 
+    @property
+    def is_laid_over(self) -> bool:
+        return any(member.is_laid_over for member in self._members.values())
+
     def _beginning(self, start: str) -> list[str]:
         words = {
             word for member in self._members.values() for word in member.lexicon.beginning(start)

@@ -169,6 +169,11 @@ class IndexSearcher:
             text = passage(held)
             yield passage_key(text), text, held
 
+    @property
+    def is_laid_over(self) -> bool:
+        """True if files differ from the index, which only a search by words knows."""
+        return self._overlay is not None
+
     def with_overlay(
         self, paths: Collection[str], current_files: Iterable[tuple[FilePath, Sequence[IndexRow]]]
     ) -> IndexSearcher:

@@ -94,7 +94,8 @@ def _search(
         workspace,
         say,
         progress,
-        current=entry_filter.only_current and not request.explain,
+        # a list of the entries of a day knows nothing of what is laid over the index
+        current=entry_filter.only_current and not request.explain and not _days(request, today),
         in_part=request.has_words,
     )
     query = _query(workspace, request, entry_filter, today)
@@ -231,7 +232,7 @@ def _search_now(
         index, nearest = _matches(workspace, index, request, whole, say, progress)
         if all(each.hit.near or each.hit.status is Status.REMOVED for each in nearest):
             matches = ()
-    days = asked_days(query.query, query.today) if asks_now and _may_name_days(request) else None
+    days = _days(request, query.today) if asks_now else None
     if days:
         index, matches = _days_first(
             workspace, index, query, days=days, found=matches, say=say, progress=progress
@@ -265,8 +266,10 @@ def _search_now(
     )
 
 
-def _may_name_days(request: Search) -> bool:
-    return request.days and request.since is None and request.until is None
+def _days(request: Search, today: date) -> AskedDays | None:
+    if not request.days or request.since is not None or request.until is not None:
+        return None
+    return asked_days(request.query, today)
 
 
 def _days_first(
@@ -289,7 +292,8 @@ def _days_first(
         own = [each for each in finder.search(told) if not each.hit.near] if tells else []
         shown = {results.place_of(each.row) for each in own}
         most = min(_MOST_OF_DAYS, query.limit // 2 if tells else query.limit)
-        listed = finder.newest(of_days, query.today, most + len(own))[0] if days.looks_back else ()
+        lists_others = days.looks_back and not finder.is_laid_over
+        listed = finder.newest(of_days, query.today, most + len(own))[0] if lists_others else ()
         others = [each for each in listed if results.place_of(each.row) not in shown][:most]
         others.sort(key=lambda each: (not _is_of(days.hours, each), results.position_key(each.row)))
         best = max((each.hit.score for each in (*found, *own)), default=1.0)
