@@ -239,11 +239,6 @@ _MORE = [
     Situation(("show", "0123456")),
     Situation(("forget", "MEMORY.md:1"), fails=True),
     Situation(
-        ("remember", "x", "--supersedes", "MEMORY.md:6"),
-        committed("MEMORY.md", "# Memory\n\n## Facts\n\n- boat\n  - red\n"),
-        fails=True,
-    ),
-    Situation(
         ("show", "2026-03-05"),
         do(
             file("memory/many.md", "".join(f"- thing {number}\n" for number in range(30))),

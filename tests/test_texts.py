@@ -546,8 +546,28 @@ class TestNested:
         vehicles = memory(at, self.TEXT)
         vehicles.apply(Forget("MEMORY.md:6"))
         assert at.read("MEMORY.md") == self.TEXT.replace("  - moored at pier seven\n", "")
-        gas = Remember("gas", options=WriteOptions(supersedes="MEMORY.md:6"))
-        assert code_of(lambda: vehicles.apply(gas)) == "fact-not-found"
+        vehicles.apply(Remember("gas", options=WriteOptions(supersedes="MEMORY.md:10")))
+        expected = self.TEXT.replace("  - moored at pier seven\n", "")
+        assert at.read("MEMORY.md") == expected.replace("car engine: petrol", "gas")
+
+    @pytest.mark.parametrize(
+        ("name", "old", "new"),
+        [
+            ("boat engine: diesel", "boat engine: diesel #old", "electric #old"),
+            ("Car > car engine: petrol", "car engine: petrol", "electric"),
+            ("loud", "\t\t- loud", "\t\t- electric"),
+        ],
+    )
+    def test_one_is_superseded_in_its_place(self, at: Desk, name: str, old: str, new: str):
+        boats = memory(at, self.TEXT, "memory/boats.md")
+        boats.apply(Remember("electric", options=WriteOptions(supersedes=name)))
+        assert at.read("memory/boats.md") == self.TEXT.replace(old, new)
+        assert len(listed(boats, file="memory/boats.md")) == 3
+
+    def test_of_two_with_the_same_words_none_is_superseded(self, at: Desk):
+        memory(at, self.TEXT.replace("moored at pier seven", "loud"))
+        gas = Remember("gas", options=WriteOptions(supersedes="loud"))
+        refused(at, gas, "fact-ambiguous")
 
     @pytest.mark.parametrize(
         ("item", "shown"),

@@ -162,17 +162,25 @@ def remember(
 
 
 def _replace_nested(document: Document, request: _Request) -> tuple[EditResult, FactId] | None:
-    """Replace the value of a key that the only nested item has."""
-    key, done = request.key, list[tuple[EditResult, FactId]]()
-    if key is None or request.change.also:
+    """Replace the value of a key that the only nested item has, or the nested item superseded."""
+    change, done = request.change, list[tuple[EditResult, FactId]]()
+    key, name = request.key, change.options.supersedes
+    around = _items_below(document, change.section)
+    if change.also or (name and fact_names.items_matching(items(document), name)):
         return None
+    if name:
+        around, words = _around_named(around, name)
+
+    def is_meant(item: Item) -> bool:
+        if name:
+            return bool(fact_names.items_matching((item,), words, keys=True))
+        return key is not None and holds_key(item.fact, key)
 
     def replaced(inside: Document, item: Item) -> str:
         done.append(_replace(inside, (), item, request))
         return done[-1][0].text
 
-    around = _items_below(document, request.change.section)
-    text = edit_nested(document, around, lambda item: holds_key(item.fact, key), replaced)
+    text = edit_nested(document, around, is_meant, replaced) if name or key else None
     if text is None:
         return None
     return replace(done[-1][0], text=text, section=_section_changed(document, text)), done[-1][1]
@@ -530,11 +538,7 @@ def forget_nested(document: Document, name: str, address: str | None) -> EditRes
     """A document without the nested item that a name means, which may be as a search shows it;
     None where it means none.
     """
-    around, words = _items_below(document, address), name
-    above, _, last = name.partition(PATH_SEPARATOR)
-    shown = bare_words(above)
-    if named := [item for item in around if last and bare_words(item_name(item.raw)) == shown]:
-        around, words = named, last.rpartition(PATH_SEPARATOR)[2]
+    around, words = _around_named(_items_below(document, address), name)
     text = edit_nested(
         document,
         around,
@@ -544,6 +548,15 @@ def forget_nested(document: Document, name: str, address: str | None) -> EditRes
     if text is None:
         return None
     return EditResult(text=text, op=Op.FORGET, section=_section_changed(document, text))
+
+
+def _around_named(around: list[Item], name: str) -> tuple[list[Item], str]:
+    """The items in which a name may mean one, and its words without those of the items around."""
+    above, _, last = name.partition(PATH_SEPARATOR)
+    shown = bare_words(above)
+    if named := [item for item in around if last and bare_words(item_name(item.raw)) == shown]:
+        return named, last.rpartition(PATH_SEPARATOR)[2]
+    return around, name
 
 
 def _items_below(document: Document, address: str | None) -> list[Item]:

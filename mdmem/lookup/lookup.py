@@ -96,7 +96,8 @@ def as_meant(workspace: Workspace, request: R) -> R:
     options = getattr(request, "options", None)
     if options is not None and options.supersedes:
         superseded = _named(workspace, "supersedes", options.supersedes)
-        changed["options"] = replace(options, **superseded)
+        changed["options"] = replace(options, supersedes=superseded.pop("supersedes"))
+        changed |= superseded if getattr(request, "file", None) is None else {}
     fields = {name: value for name, value in changed.items() if hasattr(request, name)}
     return cast("R", replace(cast("Any", request), **fields)) if fields else request
 
@@ -113,10 +114,7 @@ def _named(workspace: Workspace, name: str, word: str, forgets: bool = False) ->
     section = document.section_at(line - 1)
     item = next((each for each in items(document) if each.start < line <= each.end), None)
     nested = item and nested_at(item, line)
-    if nested and name == "supersedes":
-        message = f"line {line} of {path} is in a nested list: only a whole item is superseded"
-        raise FactProblem("fact-not-found", message, "Change the line with an editor.")
-    if nested and forgets:
+    if nested and (forgets or name == "supersedes"):
         return {name: nested, "file": path}
     if item is not None:
         if name == "fact" and len(locate_fact(workspace, item.fact.id, EDITABLE)) > 1:
@@ -488,12 +486,12 @@ def file_of_fact(workspace: Workspace, change: Forget) -> FilePath:
     locations = locations or current_locations(
         workspace, locations_to_forget(workspace, change, (FileKind.DAILY,))
     )
-    if not locations and (path := _file_of_nested(workspace, change)):
+    if not locations and (path := file_of_nested(workspace, change.fact, change.section)):
         return path
     return meant_location(workspace, locations, change.fact, forget_command).path
 
 
-def _file_of_nested(workspace: Workspace, change: Forget) -> FilePath | None:
+def file_of_nested(workspace: Workspace, name: str, section: str | None) -> FilePath | None:
     """The file with such a nested item; raises FactProblem (`fact-ambiguous`)."""
     holding: list[FilePath] = []
     for path, full_path in _memory_paths(workspace).items():
@@ -501,10 +499,10 @@ def _file_of_nested(workspace: Workspace, change: Forget) -> FilePath | None:
             continue
         with suppress(PathProblem):
             document = parse_bytes(read_file(workspace, path, full_path) or b"")
-            is_there = fact_editor.forget_nested(document, change.fact, change.section)
+            is_there = fact_editor.forget_nested(document, name, section)
             holding += [path] if is_there else []
     if len(holding) > 1:
-        message = f"{change.fact[:_QUOTED]!r} is a nested item in {' and '.join(holding)}"
+        message = f"{name[:_QUOTED]!r} is a nested item in {' and '.join(holding)}"
         raise FactProblem("fact-ambiguous", message, f"Give {field('file')}.")
     return holding[0] if holding else None
 

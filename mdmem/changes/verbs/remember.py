@@ -14,7 +14,8 @@ from mdmem.model.writes import Remember
 from mdmem.past.messages import CommitNote
 from mdmem.startup.records import replace
 from mdmem.text.document import Document, address_of, parse
-from mdmem.text.facts import TASK_BOX
+from mdmem.text.fact_names import items_matching
+from mdmem.text.facts import TASK_BOX, items
 from mdmem.workspace import Workspace
 
 
@@ -52,6 +53,8 @@ def _at_home(workspace: Workspace, edit: Remember) -> Remember:
     if name is None or edit.file is not None or edit.section is not None:
         return edit
     places = lookup.locate_fact(workspace, name, lookup.EDITABLE)
+    if not places:
+        return replace(edit, file=lookup.file_of_nested(workspace, name, None))
     if len(places) != 1 or places[0].path == workspace.curated:
         return edit
     (place,) = places
@@ -88,6 +91,12 @@ def _edit(
     result, fact = fact_editor.remember(
         document, edit, workspace.now().date(), similar, item_foundations
     )
+    name = edit.options.supersedes
+    if name and not items_matching(items(document), name):
+        # of a nested item that is replaced, the item around it is another one now
+        now = (each.fact.id for each in items(parse(result.text)) if each.raw not in document.text)
+        if fact_editor.forget_nested(document, name, edit.section) and (around := next(now, None)):
+            return EditedText(result=result, fact=around, superseded=around)
     return EditedText(result=result, fact=fact, foundations=item_foundations)
 
 
