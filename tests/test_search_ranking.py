@@ -355,6 +355,11 @@ def test_a_related_word_is_explained_by_the_query_s_own() -> None:
     }
 
 
+def test_no_related_word_counts_more_than_the_word_itself() -> None:
+    assert ranking.RELATED_SHARES.keys() <= ranking.FIELD_WEIGHTS.keys()
+    assert max(ranking.RELATED_SHARES.values()) <= 1.0
+
+
 @pytest.mark.parametrize(
     ("text", "question"),
     [
