@@ -142,6 +142,8 @@ class TestDaysOfAQuestion:
             ("was habe ich am 1. Mai gemacht?", "2026-05-01", ""),
             ("où étais-je avant-hier ?", "2026-06-16", ""),
             ("qu'est-ce que j'ai noté il y a dix jours", "2026-06-08", ""),
+            ("où était Paul lundi ?", "2026-06-15", ""),
+            ("¿qué había el lunes?", "2026-06-15", ""),
             ("le mois dernier", "2026-05-01", "2026-05-31"),
             ("le 8 mai, on a fait quoi", "2026-05-08", ""),
             ("¿qué compré anteayer?", "2026-06-16", ""),

@@ -133,7 +133,7 @@ _WORD = late.pattern(r"[^\W\d_]+")
 _PAST = late.pattern(
     r"\b(?:did|was|were|had|said|told|went|came|happened|mentioned|you've|i've|"
     r"war|waren|hatte|hatten|wurde|gab|ging|kam|sagte|ge\w{2,}(?:t|en)|(?:be|er|ver)\w{3,}t|"
-    r"ai|avait|avais|etait|etais|avons|dit|hice|hizo|dije|dijo|fue|fui|habia|hubo|paso|estuve|"
+    r"ai|avait|avais|[eé]tai[st]|avons|dit|hice|hizo|dije|dijo|fue|fui|hab[ií]a|hubo|pas[oó]|estuve|"
     r"\w{2,}(?:aron|ieron|aste|iste))\b|\b\w{2,}[éó]\b|[了过過]|た(?:[？?。のか]|$)|ました|でした"
 )
 _TO_COME = late.pattern(
@@ -200,7 +200,7 @@ def asked_days(question: str, today: date) -> AskedDays | None:
                     looks_back=looks_back,
                     hours=_hours(match[0].lower()),
                 )
-    except (ValueError, OverflowError, IndexError):  # 31 June, or before the first year
+    except (ValueError, OverflowError):  # 31 June, or before the first year
         pass
     return None
 
@@ -376,8 +376,10 @@ def _day(day: int, month: int, year: str | None, today: date, is_past: bool) -> 
     years = [int(year)] if year else range(today.year - _YEARS, today.year + 2)
     days = [date(each, month, day) for each in years if day <= monthrange(each, month)[1]]
     before = [each for each in days if each <= today]
-    meant = before[-1:] if is_past and before else sorted(days, key=lambda each: abs(each - today))
-    return meant[0], meant[0]
+    if is_past and before:
+        return before[-1], before[-1]
+    nearest = min(days, key=lambda each: abs(each - today))
+    return nearest, nearest
 
 
 def _month(month: int, year: str | None, today: date) -> _Days:
@@ -386,7 +388,7 @@ def _month(month: int, year: str | None, today: date) -> _Days:
 
 
 def _moved(unit: str, count: int, today: date) -> _Days:
-    """The day, week, weekend, month or year that is so many away; a weekend is over before."""
+    """The day, week, weekend, month or year `count` units away, the present one for 0."""
     if unit == "day":
         day = today + timedelta(days=count)
         return day, day
