@@ -180,8 +180,8 @@ def _with_found(
             index.index.finder.lexicon,
             ask,
             kind_of,
+            workspace.now().date(),
             ask_meaning=ask_meaning,
-            today=workspace.now().date(),
         )
         if gated
         else (hits := ask(prompt), bool(hits))
@@ -366,8 +366,8 @@ def carried_hits(
     lexicon: Lexicon,
     ask: Callable[[str], tuple[Hit, ...]],
     kind_of: Callable[[Hit], FileKind],
+    today: date,
     ask_meaning: Callable[[str], tuple[Hit, ...]] | None = None,
-    today: date = date.min,
 ) -> tuple[tuple[Hit, ...], bool]:
     """The hits for a prompt, and whether memory carries it.
 
