@@ -5,8 +5,8 @@ DATA is a folder in the form of `tune.py` (LoCoMo, BEAM) whose questions have an
 of LongMemEval: a JSON list of `question`, `answer`, `question_type`, `haystack_dates` and
 `haystack_sessions`. For each question the best hits of `mdmem search` are shown to the model up to
 --tokens, with their days; its answer is judged against the right one by --judge-command (default:
-the same), which says yes or no. Prints for each kind of question the number, the share judged right,
-the tokens shown, and where the lines of the answer are known, the share of them shown.
+the same), which says yes or no. Prints for each kind of question the number, the share judged
+right, the tokens shown, and where the lines of the answer are known, the share of them shown.
 
 A command gets a prompt on its standard input and writes to its standard output. --answer-prompt and
 --judge-prompt name files with other prompts, for example those that a benchmark has published:
@@ -24,6 +24,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
+from typing import Any
 
 from conversations import build_index, read_files
 
@@ -40,8 +41,8 @@ words; say "I do not know" if the notes do not tell.
 
 Question: {question}
 """
-JUDGE = """Is the response right? It is if it says what the right answer says, in whatever words, and
-nothing against it. Begin with yes or no.
+JUDGE = """Is the response right? It is if it says what the right answer says, in whatever words,
+and nothing against it. Begin with yes or no.
 
 Question: {question}
 Right answer: {answer}
@@ -94,10 +95,10 @@ def memories(data: Path) -> Iterator[tuple[SearchIndex, list[Asked]]]:
         )
 
 
-def logs_of(row: dict[str, object]) -> dict[str, str]:
+def logs_of(row: dict[str, Any]) -> dict[str, str]:
     """The sessions of a question of LongMemEval as daily logs."""
     logs: dict[str, list[str]] = defaultdict(list)
-    for day, session in zip(row["haystack_dates"], row["haystack_sessions"], strict=True):  # type: ignore[call-overload]
+    for day, session in zip(row["haystack_dates"], row["haystack_sessions"], strict=True):
         for turn in session:
             speaker = "User" if turn["role"] == "user" else "Assistant"
             logs[f"memory/{day_of(day)}.md"].append(
@@ -129,7 +130,7 @@ def note(hit: Hit) -> str:
 
 
 def said(command: Sequence[str], prompt: str) -> str:
-    """What a command answers to a prompt; raises CalledProcessError."""
+    """The answer of a command to a prompt; raises CalledProcessError."""
     done = subprocess.run(command, input=prompt, capture_output=True, text=True, check=True)
     return done.stdout.strip()
 

@@ -177,7 +177,7 @@ def children(process: int) -> list[int]:
 
 
 def descriptors(process: int) -> list[str]:
-    """What a process has open. One that is closed while they are listed is left out."""
+    """The open descriptors of a process; one closed while they are listed is left out."""
     links = []
     for descriptor in Path(f"/proc/{process}/fd").iterdir():
         with suppress(FileNotFoundError):
