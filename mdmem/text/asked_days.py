@@ -375,10 +375,8 @@ def _day(day: int, month: int, year: str | None, today: date, is_past: bool) -> 
     """A day of a month; without a year the last one, or the nearest where nothing looks back."""
     years = [int(year)] if year else range(today.year - _YEARS, today.year + 2)
     days = [date(each, month, day) for each in years if day <= monthrange(each, month)[1]]
-    before = [each for each in days if each <= today]
-    if is_past and before:
-        return before[-1], before[-1]
-    nearest = min(days, key=lambda each: abs(each - today))
+    before = [each for each in days if is_past and each <= today]
+    nearest = min(before or days, key=lambda each: abs(each - today))
     return nearest, nearest
 
 
