@@ -563,6 +563,23 @@ class TestProposals:
         ]
 
     @pytest.mark.parametrize(
+        ("text", "applied"),
+        [
+            ("We decided that the winter timetable holds until 6 April", True),
+            ("We decided to keep Koster on the winter timetable until Easter", False),
+        ],
+    )
+    def test_only_a_change_of_the_same_thing_is_applied(
+        self, at: Desk, monkeypatch: pytest.MonkeyPatch, text: str, applied: bool
+    ):
+        in_the_morning(monkeypatch, "2026-03-01T08:00:00+00:00")
+        remember(at, "the winter timetable holds until 27 March")
+        in_the_morning(monkeypatch)
+        digested(at, Said(text))
+        change = only(dream(at))
+        assert (change.op, change.applied) == (UPDATE, applied)
+
+    @pytest.mark.parametrize(
         ("text", "why"),
         [
             ("I no longer work for Stripe", "it may correct: employer: Stripe"),

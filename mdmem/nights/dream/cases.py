@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import date
+from itertools import takewhile
 
 from mdmem.editors.corrections import are_parallel, correction_likeness
 from mdmem.editors.likeness import (
@@ -425,6 +426,14 @@ def _moves(value: str, candidate: DreamCandidate) -> bool:
     return bool(old and new) and old.isdisjoint(new) and _is_users_change(candidate)
 
 
+def _narrows(value: str, candidate: DreamCandidate) -> bool:
+    """True if an entry names somebody or something more before what both are about."""
+    before, after = content_words(value), content_words(bare_statement(candidate.text))
+    shared = {word.text for word in before} & {word.text for word in after}
+    opening = takewhile(lambda word: word.text not in shared, after)
+    return bool(before) and before[0].text in shared and any(word.name for word in opening)
+
+
 def _is_users_change(candidate: DreamCandidate) -> bool:
     """True for the user's own plain words that something is otherwise by now."""
     sentence = Sentence.of(candidate.text)
@@ -601,7 +610,8 @@ class _Judge:
             if not candidate.is_own and have_same_marks(candidate.text, old.value):
                 return leave(candidate, STANDS_REWORDED)
             why = "it is similar to a current fact, but says something else"
-            is_sure = share >= _CLOSE and len(alike) == 1 and _is_users_change(candidate)
+            is_clear = share >= _CLOSE and len(alike) == 1 and not _narrows(old.value, candidate)
+            is_sure = is_clear and _is_users_change(candidate)
             return self._update(candidate, old, why, is_sure=is_sure)
         addition = self._add_new(candidate)
         if addition.op is DreamOp.ADD and self._corrects_unknown(candidate):
