@@ -28,10 +28,11 @@ ELEMENTS = {
         "span",
         "del",
     ],
-    *["h2", "h3", "h4", "h5", "h6", "table", "thead", "tbody", "tr", "th", "td"],
+    *["h2", "h3", "h4", "h5", "h6", "div", "table", "thead", "tbody", "tr", "th", "td"],
 }
 ATTRIBUTES = {("a", "href"), ("a", "rel"), ("span", "class"), ("li", "class"), ("ol", "start")}
 ATTRIBUTES |= {("span", "aria-hidden")}
+ATTRIBUTES |= {("div", name) for name in ("class", "tabindex", "role", "aria-label")}
 
 
 def address_of(name: str, heading: str) -> str:
@@ -171,6 +172,42 @@ class TestAddresses:
             assert "\u202e" not in shown(source)
             assert "<U+202E>" in Reading(shown(source)).words
         assert "\u202e" not in shown("[a](https://a.test/\u202e)")
+
+
+class TestAsWritten:
+    @pytest.mark.parametrize(
+        "text",
+        [
+            *(
+                "never \u26a0\ufe0f on \u2764\ufe0f",
+                "1\ufe0f\u20e3 of #\ufe0f\u20e3",
+                "\u2139\ufe0f",
+                "\u00a9\ufe0e",
+            ),
+            *("\U0001f469\u200d\U0001f469\u200d\U0001f467", "\u2764\ufe0f\u200d\U0001f525"),
+            *("\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645", "\u0915\u094d\u200d\u0937"),
+        ],
+    )
+    def test_what_belongs_to_its_neighbours(self, text: str) -> None:
+        assert rendering.readable(text) == text
+        assert text in shown(f"- {text}\n")
+        assert "".join(rendering.readable_parts(list(text))) == text
+
+    @pytest.mark.parametrize(
+        ("text", "number"),
+        [
+            *(("a\ufe0fb", "FE0F"), ("a\u200db", "200D"), ("\ufe0f", "FE0F"), ("x\u200c", "200C")),
+            *(("\u26a0\ufe0f\ufe0f", "FE0F"), ("\u0645\u200c\u200c\u062e", "200C")),
+            *(("\u0645\u200cx", "200C"), ("\u26a0\u200dx", "200D"), ("\u26a0\ufe01", "FE01")),
+            *(
+                ("\u0645\u200c\u0915", "200C"),
+                ("\U0001f3f4\U000e0067", "E0067"),
+                ("\u202e\u26a0", "202E"),
+            ),
+        ],
+    )
+    def test_what_hides_something(self, text: str, number: str) -> None:
+        assert f"<U+{number}>" in rendering.readable(text)
 
 
 class TestHtml:

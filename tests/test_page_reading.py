@@ -146,6 +146,25 @@ class TestToday:
         assert "Nothing is waiting." in words(read(memory, "/"))
         assert "Nothing has changed yet" in words(read(memory, "/days"))
 
+    def test_the_first_day_tells_what_came_in(self, dated: DatedMemory) -> None:
+        dated.at.write("memory/a.md", "".join(f"- item {number}\n" for number in range(250)))
+        dated.at.git("add", "-A")
+        dated.at.git("commit", "-q", "--amend", "--no-edit", "--date", "2026-02-01T09:00:00+00:00")
+        memory = dated.on("2026-02-01T17:00:00")
+        for address in ("/", "/days", "/day/2026-02-01"):
+            text = words(read(memory, address))
+            assert re.search(r"25\d facts came in with one change Ada Example 09:00", text), address
+            assert "item 249" not in text
+        text = words(read(memory, "/"))
+        assert re.search(r"This is what came in 25\d facts from 2 files: memory/a.md 250 ,", text)
+        assert re.search(r"An agent's session would begin with \d+ tokens of it\.", text)
+        assert "This is what came in" not in words(read(dated.on("2026-02-02"), "/"))
+
+    def test_what_has_become_of_a_fact_since(self, memory: Memory) -> None:
+        assert re.search(r"lives in Oslo .{0,50} removed", words(read(memory, "/day/2025-01-01")))
+        assert re.search(r"Dublin .{0,60} since replaced", words(read(memory, "/day/2026-02-01")))
+        assert "since replaced" not in words(read(memory, "/day/2026-02-02"))
+
 
 class TestTimeline:
     def test_days_with_what_changed(self, memory: Memory) -> None:
@@ -337,7 +356,7 @@ class TestFiles:
         # An open task is no fact.
         assert re.search(r"memory/house.md 1 fact, .* The office by the quay Office 1 ", text)
         assert "memory/2026-02-02.md 2 facts" in text
-        assert "/s/memory/house.md?section=Office" in addresses(answer)
+        assert "/f/memory/house.md?section=Office" in addresses(answer)
         assert "/search?tag=key" in addresses(answer)
         told = read(memory, "/files", accept="application/json").json
         assert (told["total"], len(told["files"])) == (4, 4)
@@ -365,11 +384,12 @@ class TestFiles:
         assert "aliases" not in text
         assert "#office" in text
         assert found.count("/f/memory/people.md") == 2
-        assert "/s/MEMORY.md?section=Memory+%3E+Work" in found
+        assert "/f/MEMORY.md?section=Memory+%3E+Work" in found
         assert "<h2>Office</h2>" in answer.text
-        assert "<li>spare key: with the kiosk #key</li>" in answer.text
+        assert '<li class="entry">spare key: with the kiosk #key <a class="mark"' in answer.text
+        assert "● Sunday stated by you, Sunday 1 February, 09:00" in text
         assert "[embedded: plan.png]" in text
-        assert "/s/memory/house.md?section=Office+%3E+Attic" in found
+        assert "/f/memory/house.md?section=Office+%3E+Attic" in found
         assert "<img" not in answer.text
         told = read(memory, "/f/memory/house.md", accept="application/json").json
         assert told["text"] == HOUSE
@@ -385,30 +405,30 @@ class TestFiles:
         house, twin = "/f/memory/house.md", "/f/memory/twin.md"
 
         def found() -> list[str]:
-            prose = main(read(memory, "/f/memory/links.md")).partition('class="prose"')[2]
-            return re.findall(r'href="([^"]+)"', prose)
+            page = main(read(memory, "/f/memory/links.md")).partition('class="prose"')[2]
+            return re.findall(r'href="([^"]+)"', page.partition("</div>")[0])
 
         # two files are called twin, but one of them is beside the text
-        assert found() == [house, house, twin, twin, "/s/memory/links.md?section=Here"]
+        assert found() == [house, house, twin, twin, "/f/memory/links.md?section=Here"]
         dated.at.write("memory/house.md", HOUSE.replace("quay house", "shed house"))
-        assert found() == [house, twin, twin, "/s/memory/links.md?section=Here"]
+        assert found() == [house, twin, twin, "/f/memory/links.md?section=Here"]
 
     def test_its_first_heading_is_its_title(self, memory: Memory) -> None:
         answer = read(memory, "/f/memory/people.md")
         assert "<h1>People</h1>" in answer.text
-        assert "<h2" not in main(answer)
+        assert main(answer).count("<h2") == 1
+        assert "Linked from See [[people]], [[MEMORY#Work" in words(answer)
         assert "Mats: has none" in words(answer)
         assert "Monday 2 February" in words(read(memory, "/f/memory/2026-02-02.md"))
 
     @pytest.mark.costly
-    def test_a_long_one_is_shown_in_part(self, dated: DatedMemory) -> None:
+    def test_a_long_one_has_few_elements(self, dated: DatedMemory) -> None:
         sections = "".join(f"## Part {number}\n\n- *a* `b` **c**\n\n" for number in range(900))
         dated.at.write("memory/long.md", f"# Long\n\n{sections}")
         answer = read(dated.on("2026-02-01"), "/f/memory/long.md")
-        assert "too long to show whole" in words(answer)
         assert len(re.findall("<[a-z]", answer.text)) <= 2_000
-        assert "/s/memory/long.md?section=Long+%3E+Part+0" in addresses(answer)
-        assert "and 701 others" in words(answer)
+        assert "/f/memory/long.md?section=Long+%3E+Part+0" in addresses(answer)
+        assert "and 841 others" in words(answer)
 
     def test_no_other_file_is_shown(self, dated: DatedMemory) -> None:
         for name in (".git/inside.md", "README.md", "../outside.md"):
@@ -512,7 +532,7 @@ def test_a_proposal_links_only_to_sections_that_are_there(dated: DatedMemory) ->
     proposal = memory.proposals.propose(Propose(proposed)).proposal
     for page in ("/review", f"/review/{proposal}"):
         answer = read(memory, page)
-        places = set(re.findall(r'href="(/s/[^"]+)"', main(answer)))
+        places = set(re.findall(r'href="(/f/[^"]+section=[^"]+)"', main(answer)))
         assert [read(memory, html.unescape(each)).status for each in places] == [200]
         assert "rain" in words(answer)
 

@@ -75,6 +75,7 @@ if TYPE_CHECKING:
     from mdmem.model.searches import (
         ConflictList,
         FactList,
+        Hit,
         ListFacts,
         Search,
         SearchResult,
@@ -421,6 +422,10 @@ class Memory:
         """List the files of memory, most recently changed first, with their sections and facts."""
         seen = self._as_seen()
         return module("queries.file_list").list_files(seen, request, self._say, self._progress)
+
+    def linking_to(self, path: FilePath) -> tuple[Hit, ...]:
+        """The entries of other files that link to a memory file."""
+        return module("queries.links").linking_to(self.workspace, path, self._say)
 
     def unsaved(self) -> tuple[FilePath, ...]:
         """The memory files with edits that are not committed."""

@@ -23,7 +23,7 @@ class ShowChanges:
 
     `actor` means the author where a commit names none. `file` may be a folder. `where`: only in
     daily logs (`logs`), or only in other files (`curated`). `commit`: what one commit did. `limit`
-    0: none.
+    0: none. `fold`: commits that added more facts than that are named as a whole; 0: none.
     """
 
     since: str | None = None
@@ -33,6 +33,7 @@ class ShowChanges:
     where: str | None = None
     commit: str | None = None
     limit: int = 20
+    fold: int = 0
 
     def __post_init__(self) -> None:
         require_range("limit", self.limit, 0, _MAX_LISTED)
@@ -109,13 +110,25 @@ class FactChange:
 
 
 @dataclass(frozen=True, slots=True)
+class LargeCommit:
+    """A commit with the number of facts that it added."""
+
+    made: Made
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
 class ChangeList:
-    """Changes, newest first; `since` and `until` are the days that were asked for in words."""
+    """Changes, newest first; `since` and `until` are the days that were asked for in words.
+
+    `large`: the commits that are named as a whole; none of `changes` is theirs.
+    """
 
     changes: tuple[FactChange, ...]
     notes: tuple[str, ...] = ()
     since: date | None = None
     until: date | None = None
+    large: tuple[LargeCommit, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

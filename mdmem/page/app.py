@@ -52,7 +52,7 @@ ROUTES: Mapping[str, View] = {
     "/days": timeline.timeline,
     "/day/{day:path}": timeline.day,
     "/files": front.files,
-    "/f/{path:path}": front.file,
+    "/f/{path:path}": section.file,
     "/s/{path:path}": section.section,
     "/fact/{id:path}": section.fact,
     "/search": answers.search,

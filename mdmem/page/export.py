@@ -21,7 +21,6 @@ from mdmem.model.searches import ConflictList
 from mdmem.page import rendering
 from mdmem.page.pages import START, ExportLinks, Frame, Reader, View, error_page, frame_of
 from mdmem.page.views import front, section, timeline
-from mdmem.page.views import front as file_views
 from mdmem.repo import Repository, commit_seconds
 from mdmem.repo.discovery import create_snapshot
 from mdmem.startup import late
@@ -35,8 +34,8 @@ _VIEWS: Mapping[str, View] = {
     "today": front.today,
     "days": timeline.timeline,
     "day": timeline.day,
-    "files": file_views.files,
-    "file": file_views.file,
+    "files": front.files,
+    "file": section.file,
     "section": section.section,
     "fact": section.fact,
     "commit": timeline.commit,

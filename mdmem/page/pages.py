@@ -8,7 +8,7 @@ import hashlib
 import os
 import time
 import unicodedata
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from datetime import datetime
 from functools import lru_cache
 from typing import Any, ParamSpec, TypeAlias, TypeVar
@@ -18,10 +18,11 @@ from mdmem import secrets
 from mdmem.folder import files, layout
 from mdmem.index.snapshot import INDEX_NAME, SEEN_NAME
 from mdmem.memory import Memory
-from mdmem.model import SectionPath, Source
+from mdmem.model import FactId, SectionPath, Source, Status
 from mdmem.model.errors import MdmemError, UsageProblem, failure_json
 from mdmem.model.history import ChangeKind, FactChange
 from mdmem.model.reads import FileRow, ListFiles
+from mdmem.model.searches import FactList, Hit, ListFacts
 from mdmem.past.differences import DiffKind, word_difference
 from mdmem.startup import late
 from mdmem.startup.records import dataclass, field
@@ -57,12 +58,14 @@ class Links:
         """The list of files; `after`."""
         return _address("/files", query)
 
-    def file(self, path: str) -> str:
-        return f"/f/{_quoted(path)}"
+    def file(self, path: str, **query: Any) -> str:
+        """A file; `from`, `at`."""
+        return _address(f"/f/{_quoted(path)}", query)
 
     def section(self, path: str, section: SectionPath, **query: Any) -> str:
-        """A section, or the text before the first heading; `at` is the number of a version."""
-        return _address(f"/s/{_quoted(path)}", {"section": join_path(section), **query})
+        """A section, or the text before the first heading; `at` is a version or a day."""
+        page = "f" if section else "s"
+        return _address(f"/{page}/{_quoted(path)}", {"section": join_path(section), **query})
 
     def fact(self, fact: str) -> str:
         return f"/fact/{quote(fact, safe='')}"
@@ -141,13 +144,18 @@ class ExportLinks(Links):
     def files(self, **query: Any) -> str:
         return self._list("files", query, "after")
 
-    def file(self, path: str) -> str:
-        return self._page("file", path, f"file/{_slug(path)}", path=path)
+    def file(self, path: str, **query: Any) -> str:
+        """A file as it is now; `from`."""
+        given = _given(query)
+        if given.keys() - {"from"}:
+            return ""
+        name = "-".join((_slug(path), *given.values()))
+        return self._page("file", path, f"file/{name}", path=path, **given)
 
     def section(self, path: str, section: SectionPath, **query: Any) -> str:
-        """A section as it is now; `nth` picks one of several with the name."""
+        """A section as it is now; `nth` picks one of several with the name, `from` a page."""
         given = _given(query)
-        if given.keys() - {"nth"}:
+        if given.keys() - {"nth", "from"}:
             return ""
         values = {"path": path, **_given({"section": join_path(section)}), **given}
         name = f"section/{_slug(' '.join((path, *section)), tuple(values.items()))}"
@@ -280,7 +288,8 @@ class Reader:
 class Page:
     """A page: its template, its title, values for the template, and those for programs.
 
-    `back` is its own address, for its forms to lead back to.
+    `back` is its own address, as it is now, for its forms to lead back to. `past` is the day that
+    it shows: empty for now, None where there is only now.
     """
 
     template: str
@@ -290,6 +299,7 @@ class Page:
     tab: str = ""
     back: str = "/"
     status: int = 200
+    past: str | None = None
 
 
 View: TypeAlias = Callable[[Reader, Query], Page]
@@ -305,6 +315,12 @@ _MOST_PLACES = 2
 """Lines that differ in more places are shown as a whole, old and new."""
 _MOST_DIGITS = 10
 _SIGNS = {ChangeKind.ADDED: "+", ChangeKind.REPLACED: "~", ChangeKind.REMOVED: "−"}
+_OVER = {
+    Status.SUPERSEDED: "since replaced",
+    Status.REMOVED: "removed",
+    Status.EXPIRED: "expired",
+}
+_MOST_LISTED = 1_000
 _MARKS = {Source.USER_STATED: "●", Source.INFERRED: "◐", Source.AUTO: "○"}
 _SOURCES = {Source.USER_STATED: "stated", Source.INFERRED: "inferred", Source.AUTO: "automatic"}
 
@@ -320,11 +336,14 @@ class SourceMark:
 
 @dataclass(frozen=True, slots=True)
 class ChangeRow:
+    """`tags` say what has become of the fact since."""
+
     change: FactChange
     sign: str
     key: str | None
     pieces: tuple[Piece, ...]
     source: SourceMark
+    tags: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -334,7 +353,33 @@ class FilterLink:
     is_set: bool
 
 
-def change_row(change: FactChange) -> ChangeRow:
+def change_rows(reader: Reader, changes: Sequence[FactChange]) -> list[ChangeRow]:
+    """Changes for reading, each with what has become of its fact."""
+    added = [each.fact for each in changes if each.kind is not ChangeKind.REMOVED]
+    listed = facts_now(reader, added).facts
+    now = {(hit.path, hit.fact): hit for hit in reversed(listed)}
+    return [_change_row(each, now.get((each.path, each.fact))) for each in changes]
+
+
+def facts_now(reader: Reader, facts: Sequence[FactId], file: str | None = None) -> FactList:
+    """What is known of facts, current or not, with copies elsewhere."""
+    ids = tuple(dict.fromkeys(facts))
+    if not ids:
+        return FactList(facts=(), total=0)
+    wanted = ListFacts(ids=ids, file=file, everything=True, limit=_MOST_LISTED)
+    return reader.memory.facts(wanted)
+
+
+def tags_now(hit: Hit | None) -> tuple[str, ...]:
+    """What is wrong with a fact, in words; empty for a current one."""
+    if hit is None:
+        return ()
+    over = "forgotten" if hit.retracted else _OVER.get(hit.status, "")
+    signs = ((over, over), ("contradicted", hit.contradicts), ("not saved", hit.uncommitted))
+    return tuple(word for word, holds in signs if holds)
+
+
+def _change_row(change: FactChange, now: Hit | None) -> ChangeRow:
     """A change for reading; a replaced fact is one row, with removed and added words."""
     key, new = key_and_value(shortened(change.text, MAX_CHARACTERS))
     if change.kind is ChangeKind.REMOVED:
@@ -351,6 +396,7 @@ def change_row(change: FactChange) -> ChangeRow:
         key=key,
         pieces=shown,
         source=source_mark(change.made.source, change.made.claimed_by),
+        tags=() if change.kind is ChangeKind.REMOVED else tags_now(now),
     )
 
 

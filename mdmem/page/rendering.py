@@ -11,12 +11,13 @@ from __future__ import annotations
 import hashlib
 import html as entities
 import re
-from collections.abc import Callable, Iterator, Mapping
+import unicodedata
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import date, datetime, timedelta
 from functools import cache, cached_property, lru_cache
 from posixpath import dirname, join, normpath
 from typing import Any, TypeAlias
-from urllib.parse import unquote
+from urllib.parse import parse_qsl, unquote
 
 import mistune
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
@@ -26,25 +27,39 @@ from mistune.renderers.html import HTMLRenderer
 
 from mdmem import secrets
 from mdmem.folder import installed
-from mdmem.model import FilePath, SectionPath
+from mdmem.model import FactId, FilePath, SectionPath
 from mdmem.model.errors import PathProblem, number_of, shell_word, typed
 from mdmem.model.reads import FileNames
+from mdmem.model.rules import is_iso_day
+from mdmem.model.searches import Hit
+from mdmem.model.trail import Entry
 from mdmem.page import charts
-from mdmem.page.pages import Frame, Page, Piece, Reader, difference, place_of, source_mark
+from mdmem.page.pages import (
+    Frame,
+    Links,
+    Page,
+    Piece,
+    Reader,
+    difference,
+    place_of,
+    source_mark,
+    tags_now,
+)
 from mdmem.past.differences import DiffKind
 from mdmem.show.reviews import visible
 from mdmem.startup import late
-from mdmem.text.document import join_path
-from mdmem.text.facts import key_and_value, split_kind, without_comments
+from mdmem.startup.records import dataclass
+from mdmem.text.document import Document, join_path
+from mdmem.text.facts import entries, key_and_value, split_kind, without_comments
+from mdmem.text.scan import BlockKind
 
 Token: TypeAlias = dict[str, Any]
 """A piece of a text as mistune parses it: `text` before its inline markup is read."""
 AddressOf: TypeAlias = Callable[[str, str], str]
 """Finds the address for the name or path and the heading of a link; empty if there is none."""
 
-MAX_CHARACTERS = 200_000
-MAX_ELEMENTS = 1_500
-"""Maximum length and elements of a text that is shown whole; a page has up to 2,000."""
+MAX_CHARACTERS, MAX_ELEMENTS = 65_000, 1_500
+"""Maximum length and elements of the text on a page, which has up to 100 kB and 2,000."""
 _ADDRESS_SCHEME = late.pattern(r"([a-z][a-z0-9+.-]*):")
 _DROPPED = late.pattern(r"[\x00-\x20\x7f-\x9f\xad\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]")
 """Blanks, controls and hidden characters; browsers drop some before they read the scheme."""
@@ -56,9 +71,88 @@ _CALLOUT = late.pattern(r"\[![^\]\r\n]{1,40}\][+-]?[ \t]*([^\r\n]*)\r?\n?")
 _LINK = late.pattern(r"</?a\b[^<>]*>")
 _TAG = late.pattern(r"<[^<>]*>")
 _ELEMENT = late.pattern(r"<[a-z]")
+_MOST_ENTRIES = 400
+_HTML_OF_TEXT, _HTML_OF_MARK, _ELEMENTS_OF_MARK = 1.2, 230, 6
+"""About how much is written for a character, and for an item with a mark."""
+_TABLE_DELIMITER = late.pattern(r"\|?[ \t:-]*-[ \t:-]*(?:\|[ \t:-]*)+")
+_LIST_MARK = late.pattern(r"^(?:[-*+]|\d{1,9}[.)])\s+")
 _LOWEST_HEADING = 6
 _SHRINK = 0.9
 _TASKS = {True: ("☑", "done"), False: ("☐", "to do")}
+
+
+# Text as people wrote it.
+
+
+_JOINERS = late.pattern("[\\u200c\\u200d\\ufe0e\\ufe0f]")
+_SELECTED = frozenset("0123456789#*\u203c\u2049\u2139\u3030\u303d")
+"""Characters besides symbols that a variation selector may follow."""
+_JOINED_SCRIPTS = frozenset(
+    (
+        *("ARABIC", "BENGALI", "DEVANAGARI", "GUJARATI", "GURMUKHI", "KANNADA"),
+        *("MALAYALAM", "ORIYA", "SINHALA", "SYRIAC", "TAMIL", "TELUGU"),
+    )
+)
+
+
+def readable(text: str) -> str:
+    """A text with emoji and joined letters as written, other hidden characters by number."""
+    return readable_parts((text,))[0]
+
+
+def readable_parts(parts: Sequence[str]) -> list[str]:
+    """The parts of a text: what belongs together may be cut between two of them."""
+    whole = "".join(parts)
+    written = [
+        match.start()
+        for match in (() if whole.isascii() else _JOINERS.finditer(whole))
+        if _is_written(whole, match.start())
+    ]
+    if not written:
+        return [visible(part) for part in parts]
+    shown, start = [], 0
+    for part in parts:
+        places = [start, *(at for at in written if start <= at < start + len(part))]
+        ends = [*places[1:], start + len(part)]
+        first, *others = [whole[at:end] for at, end in zip(places, ends, strict=True)]
+        shown.append(visible(first) + "".join(each[0] + visible(each[1:]) for each in others))
+        start += len(part)
+    return shown
+
+
+def _is_written(text: str, at: int) -> bool:
+    """True for a joiner or selector between characters that it belongs to."""
+    before, after = text[max(0, at - 2) : at], text[at + 1 : at + 2]
+    if text[at] in "\ufe0e\ufe0f":
+        return _takes_selector(before[-1:])
+    script = _script(before[-1:])
+    if script in _JOINED_SCRIPTS and script == _script(after):
+        return True
+    joined = before[:-1] if before[-1:] in ("\ufe0e", "\ufe0f") else before[-1:]
+    return text[at] == "\u200d" and _takes_selector(joined) and _takes_selector(after)
+
+
+def _takes_selector(character: str) -> bool:
+    return bool(character) and (
+        character in _SELECTED or unicodedata.category(character).startswith("S")
+    )
+
+
+def _script(character: str) -> str:
+    is_letter = bool(character) and unicodedata.category(character)[0] in "LM"
+    return unicodedata.name(character, "").partition(" ")[0] if is_letter else ""
+
+
+# Markdown as HTML.
+
+
+@dataclass(frozen=True, slots=True)
+class EntryMark:
+    """What stands in the margin of an item: `html` behind its text, which may be `over`."""
+
+    line: str
+    html: Markup
+    over: bool = False
 
 
 class MemoryRenderer(HTMLRenderer):
@@ -68,13 +162,20 @@ class MemoryRenderer(HTMLRenderer):
         super().__init__(escape=True)
 
     def text(self, text: str) -> str:
-        return super().text(visible(text))
+        return super().text(readable(text))
 
     def codespan(self, text: str) -> str:
-        return super().codespan(visible(text))
+        return super().codespan(readable(text))
 
     def block_code(self, code: str, info: str | None = None) -> str:
-        return f"<pre><code>{mistune.escape(visible(code))}</code></pre>\n"
+        return f"<pre><code>{mistune.escape(readable(code))}</code></pre>\n"
+
+    def list_item(self, text: str, mark: EntryMark | None = None) -> str:
+        return f"<li>{text}</li>\n" if mark is None else self._entry("entry", text, mark)
+
+    def table(self, text: str) -> str:
+        region = 'class="wide" tabindex="0" role="region" aria-label="Table"'
+        return f"<div {region}>\n<table>\n{text}</table>\n</div>\n"
 
     def heading(self, text: str, level: int, **attrs: Any) -> str:
         """One level down: the page has its own first heading."""
@@ -122,10 +223,19 @@ class MemoryRenderer(HTMLRenderer):
         """A cell without a style for its alignment."""
         return f"<th>{text}</th>\n" if head else f"<td>{text}</td>\n"
 
-    def task_list_item(self, text: str, checked: bool = False) -> str:
+    def task_list_item(
+        self, text: str, checked: bool = False, mark: EntryMark | None = None
+    ) -> str:
         sign, word = _TASKS[checked]
         box = f'<span aria-hidden="true">{sign}</span><span class="words">{word}:</span>'
-        return f'<li class="task">{box} {text}</li>\n'
+        words = f"{box} {text}"
+        if mark is None:
+            return f'<li class="task">{words}</li>\n'
+        return self._entry("task entry", words, mark)
+
+    def _entry(self, names: str, words: str, mark: EntryMark) -> str:
+        shown = f"<del>{words}</del>" if mark.over else words
+        return f'<li class="{names}">{shown}{mark.html}</li>\n'
 
     def _link_to(self, address: str, words: str) -> str:
         return f'<a href="{self.escape_attribute(address)}">{words}</a>' if address else words
@@ -149,9 +259,12 @@ def _scheme(url: str) -> str | None:
     return match[1] if match else None
 
 
-def markdown_html(source: str, address_of: AddressOf | None = None) -> str:
+def markdown_html(
+    source: str, address_of: AddressOf | None = None, marks: Sequence[EntryMark] = ()
+) -> str:
+    """`marks` are of items at the top, in their order."""
     state = BlockState()
-    state.env["address_of"] = address_of
+    state.env["address_of"], state.env["marks"] = address_of, marks
     shown = without_comments(source) if "%%" in source else source
     return str(_parser().parse(shown, state)[0])
 
@@ -161,10 +274,97 @@ def html_in_part(source: str, address_of: AddressOf | None = None) -> tuple[str,
     shown = _first(source, MAX_CHARACTERS)
     while True:
         written = markdown_html(shown, address_of)
-        elements = len(_ELEMENT.findall(written))
-        if elements <= MAX_ELEMENTS:
+        if (over := excess(written)) <= 1:
             return written, len(shown) == len(source)
-        shown = _first(shown, int(len(shown) * _SHRINK * MAX_ELEMENTS / elements))
+        shown = _first(shown, int(len(shown) * _SHRINK / over))
+
+
+@dataclass(frozen=True, slots=True)
+class TextPage:
+    """A page of a text; the next one begins with `next_line` (from 0), unless it is the last.
+
+    `is_cut`: one of its lines is too long to be shown whole.
+    """
+
+    html: Markup
+    next_line: int | None
+    is_cut: bool = False
+
+
+def text_page(
+    document: Document,
+    first: int,
+    end: int,
+    marks_of: Callable[[Sequence[Entry]], Mapping[int, EntryMark]],
+    address_of: AddressOf | None = None,
+    room: float = 1.0,
+) -> TextPage:
+    """As many lines from `first` up to `end` as fit into a share of a page: whole entries.
+
+    A table or code that began before goes on with its head. `marks_of` gives those of some entries,
+    by their lines (from 1).
+    """
+    start, opening = _goes_on(document, first)
+    stop, length = first, 0
+    while stop < end and length < MAX_CHARACTERS:
+        length += len(document.lines[stop])
+        stop += 1
+    found = entries(document, FilePath(""), start=start, end=stop)
+    listed = [each for each in found if each.end_line > first][:_MOST_ENTRIES]
+    ends = _likely(document, first, listed, room) or [stop]
+    marks = marks_of([each for each in listed if each.end_line <= ends[-1]])
+    if stop == end and (not listed or ends[-1] == listed[-1].end_line):
+        ends = [*ends[:-1], end]
+    while True:
+        cut = ends[-1]
+        source = opening + document.slice(first, cut)
+        written = markdown_html(
+            source, address_of, [mark for line, mark in marks.items() if line <= cut]
+        )
+        over = excess(written) / room
+        if over <= 1:
+            return TextPage(Markup(written), cut if cut < end else None)
+        fitting = int(len(ends) * _SHRINK / over)
+        if len(ends) > 1:
+            del ends[max(1, min(fitting, len(ends) - 1)) :]
+        elif cut - first > 1:
+            ends = [first + max(1, int((cut - first) * _SHRINK / over))]
+        else:
+            part = html_in_part(source, address_of)[0]
+            return TextPage(Markup(part), cut if cut < end else None, is_cut=True)
+
+
+def _likely(document: Document, first: int, listed: Sequence[Entry], room: float) -> list[int]:
+    """The ends of entries that are likely to fit on a page, so that it is rendered once."""
+    length = elements = 0.0
+    likely: list[int] = []
+    for entry in listed:
+        lines = document.lines[likely[-1] if likely else first : entry.end_line]
+        length += sum(map(len, lines)) * _HTML_OF_TEXT + (_HTML_OF_MARK if entry.fact else 0)
+        elements += _ELEMENTS_OF_MARK if entry.fact else 1 + entry.first_line.count("|")
+        if likely and max(length / MAX_CHARACTERS, elements / MAX_ELEMENTS) > room:
+            break
+        likely.append(entry.end_line)
+    return list(dict.fromkeys(likely))
+
+
+def _goes_on(document: Document, first: int) -> tuple[int, str]:
+    """The first line of the block that a line is in, and the lines that it needs before it."""
+    spans = [span for span in document.spans_in(0, first + 1) if span[1] < first < span[2]]
+    if not spans:
+        return first, ""
+    kind, start, _ = spans[-1]
+    lines = document.lines[start:first]
+    if kind is BlockKind.CODE:
+        return start, lines[0] if lines[0].lstrip().startswith(("```", "~~~")) else ""
+    heads = (at for at, line in enumerate(lines) if at and _TABLE_DELIMITER.fullmatch(line.strip()))
+    head = next(heads, 0)
+    return start, "".join(lines[head - 1 : head + 1]) if head else ""
+
+
+def excess(html: str) -> float:
+    """How many pages some HTML would fill; up to 1 it fits on one."""
+    return max(len(_ELEMENT.findall(html)) / MAX_ELEMENTS, len(html) / MAX_CHARACTERS)
 
 
 def _first(text: str, most: int) -> str:
@@ -206,6 +406,7 @@ def _place(env: Mapping[str, Any], name: str, heading: str) -> str:
 
 def _drop_marks(parser: mistune.Markdown, state: BlockState) -> None:
     """Drop marks that are not for readers, and let no heading skip a level."""
+    _mark_items(state)
     deepest = 0
     for token in _walk(state.tokens):
         kind = token["type"]
@@ -215,11 +416,30 @@ def _drop_marks(parser: mistune.Markdown, state: BlockState) -> None:
             first["text"] = split_kind(first["text"])[1]
         elif kind == "block_quote" and (first := _first_text(token)):
             token["children"] = [*_without_callout(first), *token["children"][1:]]
+        if kind == "block_html":  # an item that begins with a comment
+            token["raw"] = _BLOCK_ID.sub("", token["raw"].rstrip())
         if "text" in token:
             token["text"] = _BLOCK_ID.sub("", token["text"].rstrip())
             if kind == "paragraph" and not token["text"]:
                 del token["text"]
                 token["type"] = "blank_line"
+
+
+def _mark_items(state: BlockState) -> None:
+    """Give its mark to each item at the top, by the letters of its first line."""
+    marks: dict[str, list[EntryMark]] = {}
+    for mark in reversed(state.env["marks"]):
+        marks.setdefault(_letters(mark.line), []).append(mark)
+    lists = (token for token in state.tokens if token["type"] == "list" and marks)
+    for item in (item for token in lists for item in token["children"]):
+        first = next(iter(item["children"]), {})
+        if named := marks.get(_letters(first.get("text") or first.get("raw") or "")):
+            item["attrs"] = {**item.get("attrs", {}), "mark": named.pop()}
+
+
+def _letters(text: str) -> str:
+    line = _LIST_MARK.sub("", text.strip().partition("\n")[0])
+    return "".join(filter(str.isalnum, without_comments(line)))
 
 
 def _without_callout(first: Token) -> list[Token]:
@@ -268,7 +488,6 @@ def html(reader: Reader, page: Page, frame: Frame) -> str:
             "time": lambda moment: time(moment, now),
             "day": lambda moment: day(moment, now),
             "minute": lambda moment: minute(moment, now),
-            "document": lambda source, path="": _document(reader, source, path),
             "clock": lambda moment: clock(moment, now),
             "period": lambda start, end: period(start, end, now),
             "place": lambda path, section: place_of(reader.memory.workspace, path, section),
@@ -276,15 +495,31 @@ def html(reader: Reader, page: Page, frame: Frame) -> str:
     )
 
 
-def _document(reader: Reader, source: str, path: str) -> tuple[Markup, bool]:
-    source = _readable(reader, source)
-    shown, is_whole = html_in_part(source, Places(reader, path).address)
-    return Markup(shown), is_whole
-
-
-def _readable(reader: Reader, source: str) -> str:
-    """A text without secrets for an export; unchanged for a served page."""
-    return source if reader.links.is_served else secrets.redact(source)
+def entry_mark(
+    links: Links, hit: Hit, entry: Entry, successor: FactId | None, over: bool, now: datetime
+) -> EntryMark:
+    """The margin of an item: what is wrong with it; its source and day; who said it, and where."""
+    tags = [f'<span class="tag warn">{word}</span>' for word in tags_now(hit)]
+    if successor and (address := links.fact(successor)):
+        tags[0] = f'<a class="tag warn" href="{escape(address)}">since replaced</a>'
+    section = entry.section[-1].casefold() if entry.section else ""
+    if hit.kind not in (None, "fact", "task") and not section.startswith(str(hit.kind)):
+        tags.append(f'<span class="tag">{escape(visible(str(hit.kind)))}</span>')
+    mark = source_mark(hit.source, hit.claimed_by) if hit.source else None
+    local = hit.since.astimezone(now.tzinfo) if hit.since else None
+    by = f"by you, according to {mark.by}" if mark and mark.by else f"by {hit.author or 'you'}"
+    about = (
+        f"{mark.word} {by}" if mark else "",
+        minute(local, now) if local else "",
+        *hit.cites[:1],
+    )
+    when = f'<time datetime="{local:%Y-%m-%d}">{_moment_words(local, now)}</time>' if local else ""
+    said = escape(visible(", ".join(filter(None, about))))
+    shown = f'<span aria-hidden="true">{mark.sign if mark else "·"}</span> {when}'
+    address = links.fact(hit.fact or "")
+    around = f'a class="mark" href="{escape(address)}"' if address else 'span class="mark"'
+    tags.append(f'<{around}>{shown}<span class="who">{said}</span></{around[: around.index(" ")]}>')
+    return EntryMark(entry.first_line, Markup(" " + " ".join(tags)), over)
 
 
 @cache
@@ -300,18 +535,26 @@ def _environment(is_served: bool) -> Environment:
     )
     environment.filters.update(
         raw=escape,  # the value of a field, which is sent back as it is
+        texts=_texts,
+        text=_text if is_served else _text_without_secrets,
         pieces=_pieces if is_served else _pieces_without_secrets,
-        value=_value if is_served else _value_without_secrets,
         section=join_path,
         words=lambda text: " ".join(text.split()),
         key_and_value=key_and_value,
         source_mark=source_mark,
         shell_word=shell_word,
+        address_parts=_address_parts,
+        day_named=lambda words: date.fromisoformat(words) if is_iso_day(words) else None,
     )
     environment.globals.update(
         number_of=number_of, static=asset_address, short_day=charts.short_day
     )
     return environment
+
+
+def _address_parts(address: str) -> tuple[str, list[tuple[str, str]]]:
+    path, _, query = address.partition("?")
+    return path, parse_qsl(query, errors="surrogateescape")
 
 
 def _shown(value: object) -> object:
@@ -327,23 +570,36 @@ def _shown_without_secrets(value: object) -> object:
     return _visible_without_secrets(value)
 
 
+def _text(value: str, key: str | None = None) -> Markup:
+    """Text of memory as its author wrote it, not to decide on."""
+    return escape(readable(typed(value)))
+
+
+def _texts(marked: Sequence[tuple[str, bool]]) -> list[tuple[Markup, bool]]:
+    """The pieces of a text that is marked in part."""
+    parts = readable_parts([text for text, _ in marked])
+    return [(escape(part), mark) for part, (_, mark) in zip(parts, marked, strict=True)]
+
+
+def _text_without_secrets(value: str, key: str | None = None) -> Markup:
+    return _text(_value_without_secrets(value, key))
+
+
 @lru_cache(10_000)
 def _visible_without_secrets(text: str) -> object:
     return _shown(secrets.redact(text))
 
 
-def _pieces_without_secrets(shown: tuple[Piece, ...], key: str | None = None) -> Markup:
+def _pieces_without_secrets(
+    shown: tuple[Piece, ...], key: str | None = None, exact: bool = False
+) -> Markup:
     """A difference by words without secrets, which are looked for in each text with its key."""
     texts = [
         "".join(text for kind, text in shown if kind is not left_out)
         for left_out in (DiffKind.IN, DiffKind.OUT)
     ]
     clean = [_value_without_secrets(text, key) for text in texts]
-    return _pieces(shown if clean == texts else difference(*clean))
-
-
-def _value(value: str, key: str | None) -> str:
-    return value
+    return _pieces(shown if clean == texts else difference(*clean), exact=exact)
 
 
 def _value_without_secrets(value: str, key: str | None) -> str:
@@ -351,19 +607,27 @@ def _value_without_secrets(value: str, key: str | None) -> str:
     return secrets.redact(name + value).removeprefix(name)
 
 
-def _pieces(shown: tuple[Piece, ...], key: str | None = None) -> Markup:
+def _pieces(shown: tuple[Piece, ...], key: str | None = None, exact: bool = False) -> Markup:
+    """A difference; `exact`: to decide on, so that nothing in it is hidden."""
+    texts = [text for _, text in shown]
     written = Markup("")
-    for kind, text in shown:
+    for (kind, _), text in zip(
+        shown, map(visible, texts) if exact else readable_parts(texts), strict=True
+    ):
         start, end = _MARKS.get(kind, _NO_MARKS)
-        written += start + visible(text) + end
+        written += start + text + end
     return written
 
 
 def time(moment: datetime, now: datetime) -> Markup:
     """A moment for people: a time today, a weekday in the last week, else a date."""
     local = moment.astimezone(now.tzinfo)
+    return _stamp(local, now, _moment_words(local, now))
+
+
+def _moment_words(local: datetime, now: datetime) -> str:
     is_today = local.date() == now.date()
-    return _stamp(local, now, f"today {local:%H:%M}" if is_today else _day_words(local.date(), now))
+    return f"today {local:%H:%M}" if is_today else _day_words(local.date(), now)
 
 
 def clock(moment: datetime, now: datetime) -> Markup:

@@ -19,10 +19,12 @@ from mdmem.lookup import dates
 from mdmem.model import FactId, FileKind, FilePath
 from mdmem.model.errors import HistoryProblem, verb
 from mdmem.model.history import (
+    CURATED,
     LOGS,
     ChangeKind,
     ChangeList,
     FactChange,
+    LargeCommit,
     Made,
     ReplacedFact,
     ShowChanges,
@@ -49,10 +51,12 @@ _KEPT_NAME = "changes.json"
 def list_changes(workspace: Workspace, request: ShowChanges, say: Say) -> ChangeList:
     since, until = dates.days_asked(workspace, request.since, request.until)
     with look_back(workspace, say) as past:
-        changes = _newest_changes(past, request, since, until)
+        read = list(_newest_changes(past, request, since, until))
+    changes = [each for each in read if isinstance(each, FactChange)]
     limit = request.limit or len(changes)
     return ChangeList(
         changes=tuple(changes[:limit]),
+        large=tuple(each for each in read if isinstance(each, LargeCommit)),
         notes=past.limit_notes(len(changes), limit),
         since=dates.understood(request.since, since),
         until=dates.understood(request.until, until),
@@ -188,7 +192,7 @@ def _newest_first(trail: Trail, moments: Mapping[int, int]) -> dict[int, int]:
 
 def _newest_changes(
     past: Past, request: ShowChanges, since: date | None, until: date | None
-) -> list[FactChange]:
+) -> list[FactChange | LargeCommit]:
     start = _start_of(past.workspace, since) if since else None
     end = _start_of(past.workspace, until + _DAY) if until and until < date.max else None
     if request.commit is not None:
@@ -196,7 +200,7 @@ def _newest_changes(
         named = _ChangeReader(past, {number: past.moments.of(number)}, request)
         return list(_passing(named, request, since, until))
     count = _FEW_COMMITS if request.limit else None
-    changes: list[FactChange] = []
+    changes: list[FactChange | LargeCommit] = []
     while True:
         newest = past.moments.newest(count, start, end)
         reader = _ChangeReader(past, newest, request)
@@ -215,8 +219,8 @@ def _start_of(workspace: Workspace, day: date) -> float:
 
 def _passing(
     reader: _ChangeReader, request: ShowChanges, since: date | None, until: date | None
-) -> Iterator[FactChange]:
-    return (each for each in reader.changes() if _passes(each, request.actor, since, until))
+) -> Iterator[FactChange | LargeCommit]:
+    return (each for each in reader.changes() if _passes(each.made, request.actor, since, until))
 
 
 def _number_of(past: Past, reference: str) -> int:
@@ -229,8 +233,8 @@ def _number_of(past: Past, reference: str) -> int:
     return known.number
 
 
-def _passes(change: FactChange, actor: str | None, since: date | None, until: date | None) -> bool:
-    day, made = change.made.time.date(), change.made
+def _passes(made: Made, actor: str | None, since: date | None, until: date | None) -> bool:
+    day = made.time.date()
     if (since and day < since) or (until and day > until):
         return False
     by = [made.who, *([made.proposed_by] if made.proposed_by else [])]
@@ -247,6 +251,7 @@ class _ChangeReader:
         file = None if request.file is None else normpath(request.file)
         self._file = None if file == "." else file
         self._where = request.where
+        self._fold = request.fold
         self._is_wanted = cache(self._is_in_wanted_file)
         # What began with a commit can only have ended with one that arrived later.
         before, last = min(moments, default=1) - 1, max(moments, default=0)
@@ -277,9 +282,23 @@ class _ChangeReader:
             return False
         return self._is_wanted(path)
 
-    def changes(self) -> Iterator[FactChange]:
+    def changes(self) -> Iterator[FactChange | LargeCommit]:
         for number in _newest_first(self._trail, self._moments):
-            yield from self._changes_in(number)
+            if self._fold and (large := self._large(number)) is not None:
+                yield large
+            else:
+                yield from self._changes_in(number)
+
+    def _large(self, number: int) -> LargeCommit | None:
+        begun = self._trail.facts_begun_with(number).items()
+        logs_count = self._where != CURATED and self._file is None
+        count = sum(
+            facts
+            for path, facts in begun
+            if (logs_count if path is None else self._is_wanted(path))
+        )
+        commit = self._trail.commit_numbered(number) if count > self._fold else None
+        return LargeCommit(self._past.made(commit), count) if commit else None
 
     def counts(self, number: int) -> Counts:
         return Counter(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import cache
+from posixpath import dirname, join, normpath
 from re import Match
 from urllib.parse import unquote
 
@@ -11,16 +12,20 @@ from mdmem.folder import files
 from mdmem.model import FilePath, Problem
 from mdmem.model.errors import PathProblem, number_of, verb
 from mdmem.model.reads import FileNames
+from mdmem.model.searches import Hit, Search
 from mdmem.queries.file_list import file_names
+from mdmem.queries.search import search
 from mdmem.startup import late
 from mdmem.startup.records import dataclass
 from mdmem.text.document import Document, closed_fences, parse_bytes
 from mdmem.text.terms import words_in_order
-from mdmem.workspace import Workspace
+from mdmem.workspace import Say, Workspace
 
 _LINK = late.pattern(
     r"\[\[([^\[\]|#\r\n]*)#([^\[\]|\r\n]+)(?:\|[^\[\]\r\n]*)?\]\]|\]\(([^()\s#:]*)#([^()\s]+)\)"
 )
+_TO_NOTE = late.pattern(r"\[\[([^\[\]|#\r\n]+)|\]\(([^()\s#:]+)")
+_MOST_WITH_NAME = 100
 _CODE = late.pattern(r"`[^`\n]*`")
 
 
@@ -63,6 +68,20 @@ def dead_links(workspace: Workspace, paths: Sequence[str] = ()) -> Iterator[Dead
                     target=target,
                     part=part,
                 )
+
+
+def linking_to(workspace: Workspace, path: FilePath, say: Say) -> tuple[Hit, ...]:
+    """The entries of other files that link to a note, of the best hundred that have its name."""
+    names = file_names(workspace)
+    name = path.rpartition("/")[2].removesuffix(".md")
+    hits = search(workspace, Search(query=f'"{name}"', limit=_MOST_WITH_NAME), say).hits
+    return tuple(hit for hit in hits if hit.path != path and path in _linked(hit, names))
+
+
+def _linked(hit: Hit, names: FileNames) -> Iterator[FilePath | None]:
+    for link in _TO_NOTE.finditer(hit.text):
+        name = unquote(link[1] or link[2])
+        yield names.find(normpath(join(dirname(hit.path), name))) or names.find(name)
 
 
 def _links(document: Document) -> Iterator[tuple[int, Match[str]]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import date, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from mdmem.model import FactId, SectionPath, Source, Status
@@ -14,7 +14,6 @@ from mdmem.model.prompts import (
     ContextPart,
     count_tokens,
 )
-from mdmem.model.rules import is_iso_day
 from mdmem.model.searches import Hit, Search
 from mdmem.page.pages import FilterLink, Page, Query, Reader, SourceMark, source_mark
 from mdmem.show.formatting import days_notes
@@ -160,8 +159,6 @@ def search(reader: Reader, query: Query) -> Page:
         "building": result.building if result else None,
         "filters": _filters(reader, asked, hits),
         "is_filtered": bool(asked.keys() & _ANY.keys()),
-        "as_of": result.as_of if result else asked.get("at"),
-        "as_of_day": _day(result.as_of if result else asked.get("at")),
         "without": {name: value for name, value in asked.items() if name not in ("at", "history")},
     }
     title = f"{asked['q']} · Search" if "q" in asked else "Search"
@@ -171,7 +168,8 @@ def search(reader: Reader, query: Query) -> Page:
         title=title,
         values=values,
         data=data,
-        back=reader.links.search(**asked),
+        back=reader.links.search(**{name: asked[name] for name in asked if name != "at"}),
+        past=(result.as_of if result else asked.get("at")) or "",
     )
 
 
@@ -262,7 +260,3 @@ def _with(reader: Reader, asked: Query, name: str, value: str) -> str:
     dropped = {"at"} if name == "history" and value else set()
     kept = {each: text for each, text in asked.items() if each not in dropped}
     return reader.links.search(**{**kept, name: value})
-
-
-def _day(words: str | None) -> date | None:
-    return date.fromisoformat(words) if words and is_iso_day(words) else None

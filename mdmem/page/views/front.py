@@ -9,26 +9,31 @@ from datetime import date, datetime, timedelta
 from typing import Any
 
 from mdmem import secrets
-from mdmem.folder import layout
-from mdmem.model import FileKind, FilePath, SectionPath, Status
-from mdmem.model.errors import PathProblem, plain
-from mdmem.model.history import CURATED, LOGS, ChangeList, ShowChanges, ShowTrends
+from mdmem.model import FileKind, SectionPath, Status
+from mdmem.model.errors import plain
+from mdmem.model.history import (
+    CURATED,
+    LOGS,
+    ChangeList,
+    FactActivity,
+    ShowChanges,
+    ShowTrends,
+)
+from mdmem.model.prompts import BuildContext
 from mdmem.model.proposals import PartView, ProposalView
-from mdmem.model.reads import FileRow, ListFiles, Outline
+from mdmem.model.reads import FileRow, ListFiles
 from mdmem.model.searches import ConflictView, FactList, Hit, ListFacts
 from mdmem.page import charts
-from mdmem.page.pages import Page, Query, Reader, change_row, kept, number_in
+from mdmem.page.pages import Page, Query, Reader, change_rows, kept, number_in
 from mdmem.show.maintenance import is_sound
 from mdmem.show.reads import kinds_line
 from mdmem.show.reviews import proposals_json
 from mdmem.show.values import to_json
 from mdmem.startup.records import dataclass, replace
-from mdmem.text import frontmatter
-from mdmem.text.document import Document, Section, parse
 from mdmem.text.facts import key_and_value, parse_text, shortened
 
 _FILES = 20
-_MOST_SECTIONS, _MOST_TAGS, _MOST_LISTED = 12, 60, 200
+_MOST_SECTIONS, _MOST_TAGS = 12, 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,60 +101,6 @@ def _name(section: SectionPath) -> str:
     return section[-1] if section else "before the first heading"
 
 
-def file(reader: Reader, query: Query) -> Page:
-    """A file for reading. Raises PathProblem if it is not a memory file."""
-    path = layout.parse_path(query["path"])
-    if not reader.memory.workspace.kind_of(path).is_memory:
-        raise PathProblem("file-not-found", f"{path} is not a file of memory", "")
-    text = reader.memory.look(path)
-    if not isinstance(text, str):
-        raise PathProblem("file-not-found", f"{path} is a folder", "")
-    document = parse(text)
-    title, first = _title(document, path)
-    start = first.body if first else document.front
-    outline = reader.memory.outline(path)
-    tags = frontmatter.tags(document)[:_MOST_TAGS]
-    values: dict[str, Any] = {
-        "path": path,
-        "tags": [(tag, reader.links.search(tag=tag)) for tag in tags],
-        "body": document.slice(start, len(document.lines)),
-        "sections": _sections(reader, path, outline),
-        "others": max(0, len(outline.sections) - _MOST_LISTED),
-        "log_day": layout.day_of(path, reader.memory.workspace.daily),
-    }
-    data = {**to_json(outline), "text": text}
-    return Page(
-        template="file",
-        title=title,
-        values=values,
-        data=data,
-        tab="memory",
-        back=reader.links.file(path),
-    )
-
-
-def _title(document: Document, path: FilePath) -> tuple[str, Section | None]:
-    """The title of a file, and the heading it comes from, so that the page does not repeat it."""
-    named = frontmatter.values(document).get("title") if document.front else None
-    if isinstance(named, str) and named.strip():
-        return named.strip(), None
-    first = next(iter(document.sections), None)
-    if first and first.title and not document.slice(document.front, first.start).strip():
-        return first.title, first
-    return path, None
-
-
-def _sections(reader: Reader, path: FilePath, outline: Outline) -> list[SectionLink]:
-    return [
-        SectionLink(
-            words=row.section[-1],
-            address=reader.links.section(path, row.section),
-            level=row.level,
-        )
-        for row in outline.sections[:_MOST_LISTED]
-    ]
-
-
 BARS = 42
 _SOON = timedelta(days=14)
 _MOST_CONFLICTS, _MOST_PROPOSALS, _MOST_ROWS, _MOST_LINES = 3, 4, 14, 5
@@ -193,9 +144,12 @@ def today(reader: Reader, query: Query) -> Page:
         "fact_count": fact_count,
         "notes": _notes(activity.notes, conflicts.notes, expiring.notes),
         "chart": charts.bars_by_day(activity.days, reader.links),
-        "changed": [change_row(change) for change in curated.changes[:_MOST_ROWS]],
+        "changed": change_rows(reader, curated.changes[:_MOST_ROWS]),
+        "large_changed": curated.large,
+        "large_logged": logged.large,
+        "arrival": _arrival(reader, activity, fact_count),
         "changed_count": _count(curated),
-        "logged": [change_row(change) for change in logged.changes[:_MOST_ROWS]],
+        "logged": change_rows(reader, logged.changes[:_MOST_ROWS]),
         "logged_count": _count(logged),
         "waiting": waiting,
         "waiting_count": len(conflicts.conflicts) + len(standing.numbered.items),
@@ -203,7 +157,7 @@ def today(reader: Reader, query: Query) -> Page:
         "expiring": expiring.facts,
         "all_changed": _all_of(reader, curated),
         "all_logged": _all_of(reader, logged),
-        "is_empty": not (fact_count or curated.changes or logged.changes),
+        "is_empty": not (_count(curated) != "0" or _count(logged) != "0" or fact_count),
     }
     data = {
         **to_json(changes_of_both(curated, logged)),
@@ -224,7 +178,9 @@ def today(reader: Reader, query: Query) -> Page:
 def changes_of_day(reader: Reader, day: date, where: str) -> ChangeList:
     """The newest changes of a day in curated files or in logs, one more than the maximum."""
     text = day.isoformat()
-    wanted = ShowChanges(since=text, until=text, where=where, limit=MOST_COUNTED + 1)
+    wanted = ShowChanges(
+        since=text, until=text, where=where, limit=MOST_COUNTED + 1, fold=MOST_COUNTED
+    )
     return reader.memory.changes(wanted)
 
 
@@ -235,13 +191,37 @@ def changes_of_both(curated: ChangeList, logged: ChangeList) -> ChangeList:
     return replace(curated, changes=tuple(changes))
 
 
+@dataclass(frozen=True, slots=True)
+class Arrival:
+    """The first day of a memory: what came in, and the tokens that a session's start would get."""
+
+    files: tuple[FileRow, ...]
+    file_count: int
+    tokens: int
+
+
+def _arrival(reader: Reader, activity: FactActivity, fact_count: int) -> Arrival | None:
+    today = reader.now().date()
+    earlier = any(each.people or each.agents for each in activity.days if each.day < today)
+    if not fact_count or earlier:
+        return None
+    before = ShowChanges(until=(today - timedelta(days=1)).isoformat(), limit=1)
+    if reader.memory.changes(before).changes:
+        return None
+    listed = kept(reader, reader.memory.files, ListFiles(limit=_FILES))
+    largest = sorted(listed.files, key=lambda file: -file.facts)[:_MOST_LINES]
+    block = kept(reader, reader.memory.context, BuildContext(preview=True))
+    return Arrival(tuple(largest), listed.total, block.tokens)
+
+
 def _all_of(reader: Reader, listed: ChangeList) -> str:
     return reader.links.day(reader.now().date()) if len(listed.changes) > _MOST_ROWS else ""
 
 
 def _count(listed: ChangeList) -> str:
     count = len(listed.changes)
-    return f"over {MOST_COUNTED}" if count > MOST_COUNTED else str(count)
+    many = "over " if count > MOST_COUNTED else ""
+    return f"{many}{min(count, MOST_COUNTED) + sum(each.count for each in listed.large):,}"
 
 
 def _notes(*notes: Iterable[str]) -> tuple[str, ...]:

@@ -5,15 +5,16 @@ and reason, earlier values, cited messages).
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
-from datetime import date, datetime
-from itertools import islice
+from datetime import datetime
+from functools import partial
 from typing import Any, TypeAlias
 
 from markupsafe import Markup
 
 from mdmem import secrets
-from mdmem.model import FactId, FilePath, Op, SectionPath, Status
-from mdmem.model.errors import PathProblem, SectionProblem, TranscriptProblem
+from mdmem.folder import layout
+from mdmem.model import FactId, FilePath, Op, Status
+from mdmem.model.errors import PathProblem, SectionProblem, TranscriptProblem, plain
 from mdmem.model.history import (
     FactHistory,
     FactLink,
@@ -23,7 +24,7 @@ from mdmem.model.history import (
     ShowHistory,
 )
 from mdmem.model.reads import SectionView, Show
-from mdmem.model.searches import FactList, Hit, ListFacts
+from mdmem.model.searches import FactList, Hit
 from mdmem.model.sessions import ShownMessage, ShowSessions
 from mdmem.model.trail import Entry
 from mdmem.page import charts, rendering
@@ -36,15 +37,25 @@ from mdmem.page.pages import (
     Reader,
     SourceMark,
     difference,
+    facts_now,
+    kept,
     number_in,
     source_mark,
 )
+from mdmem.page.rendering import EntryMark
 from mdmem.past.differences import DiffKind, word_difference
-from mdmem.show.formatting import tags_behind
 from mdmem.show.values import to_json
 from mdmem.startup import late
 from mdmem.startup.records import dataclass, replace
-from mdmem.text.document import common_ends, join_path, parse_bytes, split_lines
+from mdmem.text import frontmatter
+from mdmem.text.document import (
+    Document,
+    Section,
+    common_ends,
+    parse,
+    parse_bytes,
+    split_lines,
+)
 from mdmem.text.facts import (
     entries,
     key_and_value,
@@ -52,7 +63,6 @@ from mdmem.text.facts import (
     parse_item,
     shortened,
     shown_text,
-    split_until,
 )
 
 _MOST_VALUES = 50
@@ -213,31 +223,20 @@ def _messages(reader: Reader, cited: str) -> Said:
     return Said(cited, messages, is_gone=not messages)
 
 
-_MOST_ROWS = 100
-"""Maximum number of lines, so that a page has up to 2,000 elements with labels and versions."""
-_MOST_INNER, _MOST_LABELS = 200, 60
-_MOST_LISTED = 1_000
-"""Maximum number of facts with these ids, those of subsections included."""
+_MOST_INDEXED, _MOST_TAGS = 60, 40
+_WITH_VERSIONS = 0.6
+"""The share of a page for the text of a section; its versions need the rest."""
 _VERSIONS = 20
-_MOST_CHANGES = 4
+_MOST_CHANGES, _MOST_LINES = 4, 100
 _MISSING = ("section-not-found", "file-not-found")
+_NOT_OVER = (Status.CURRENT, Status.EXPIRED)
 
 
 @dataclass(frozen=True, slots=True)
-class SectionLine:
-    """A fact of a section, or a block of another kind, of which `text` is the Markdown."""
-
-    text: str
-    fact: FactId | None = None
-    key: str | None = None
-    kind: str | None = None
-    tags: tuple[str, ...] = ()
-    until: date | None = None
-    since: datetime | None = None
-    source: SourceMark | None = None
-    contradicts: tuple[FactId, ...] = ()
-    marks: tuple[str, ...] = ()
-    is_current: bool = False
+class SectionLink:
+    words: str
+    address: str
+    level: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -282,33 +281,86 @@ class _Place:
         )
 
 
+def file(reader: Reader, query: Query) -> Page:
+    """A file for reading, or its part named by `section`; with `at`, as it was.
+
+    Raises PathProblem if it is not a memory file.
+    """
+    if query.get("section"):
+        return section(reader, query)
+    path = _memory_path(reader, query)
+    at = query.get("at", "").strip()
+    view = reader.memory.show_as_of(Show(file=path), at) if at else None
+    text = view.text if view else reader.memory.look(path)
+    if not isinstance(text, str):
+        raise PathProblem("file-not-found", f"{path} is a folder", "")
+    document = parse(_readable(reader, text))
+    title, first = _title(document, path)
+    marks = _Marks(reader, path, is_past=bool(at))
+    address = partial(reader.links.file, path, at=at)
+    start = _Range(first.body if first else document.front)
+    body = _text(reader, query, document, start, marks, address)
+    tags = frontmatter.tags(document)[:_MOST_TAGS]
+    at_query = {"at": at} if at else {}
+    values: dict[str, Any] = {
+        **body,
+        "path": path,
+        "section": None,
+        "tags": [(tag, reader.links.search(tag=tag)) for tag in tags],
+        "log_day": layout.day_of(path, reader.memory.workspace.daily),
+        "index": _index(reader, path, document.sections, at_query),
+        "notes": marks.notes,
+        "linked_from": () if at else _linked_from(reader, path),
+        "history": None,
+    }
+    data = {**to_json(reader.memory.outline(path)), "text": text} if not at else view
+    return Page(
+        template="file",
+        title=title,
+        values=values,
+        data=data,
+        tab="memory",
+        back=reader.links.file(path),
+        past=(view.as_of or "") if view else "",
+    )
+
+
 def section(reader: Reader, query: Query) -> Page:
-    """A section as it is now; with `at`, that version compared with now."""
-    memory = reader.memory
-    number = number_in(query, "at")
-    named = _Place(query["path"], query.get("section") or None, number_in(query, "nth"))
+    """A section, or the text before the first heading: now, or on a day; with its versions.
+
+    `at`, a whole number, is a version, compared with now.
+    """
+    memory, path = reader.memory, _memory_path(reader, query)
+    at = query.get("at", "").strip()
+    day = "" if at.isnumeric() else at
+    number = None if day else number_in({**query, "at": at}, "at")
+    named = _Place(path, query.get("section") or None, number_in(query, "nth"))
     place, view = _now(reader, named)
     history = memory.history(place.history(number or number_in(query, "upto")))
     assert isinstance(history, SectionHistory)
-    path, names = (view.path, view.section) if view else (history.path, history.section)
-    now = read_entries(view.text if view else "")
-    shown = _first_rows(now)
-    listed = _facts_of(reader, path, names, shown)
-    lines = _lines(shown, listed, names, reader.now().date())
+    path, names = (FilePath(view.path), view.section) if view else (path, history.section)
+    past_view = memory.show_as_of(place.show(), day) if day else None
+    shown = _part(reader, path, place, past_view or view)
+    marks = _Marks(reader, path, is_past=bool(day))
     newest = number or number_in(query, "upto") or history.total
     versions = [_version_row(newest - at, each) for at, each in enumerate(history.revisions)]
+    at_day = {"at": day} if day else {}
+    address = partial(reader.links.section, path, names, nth=place.nth, **at_day)
+    now = read_entries(view.text if view else "")
     values: dict[str, Any] = {
+        **_text(reader, query, *shown, marks, address, _WITH_VERSIONS),
         "path": path,
         "section": names,
         "nth": place.nth,
         "alike": place.alike,
         "view": view,
-        "inner": _inner(view, names) if view else (),
-        "lines": lines,
-        "left_out": len(now) - len(shown),
-        "facts": sum(line.is_current for line in lines),
-        "over": sum(line.fact is not None and not line.is_current for line in lines),
-        "notes": listed.notes,
+        "tags": (),
+        "log_day": None,
+        "index": _index(reader, path, shown[1].inner, at_day),
+        "notes": marks.notes,
+        "linked_from": (),
+        "facts": marks.current,
+        "over": marks.over,
         "history": history,
         "versions": versions,
         "newer": min(history.total, newest + _VERSIONS) if newest < history.total else 0,
@@ -316,26 +368,154 @@ def section(reader: Reader, query: Query) -> Page:
         "number": number,
         "past": _past(reader, versions[0], history.revisions[0], now) if number else None,
     }
+    listed = FactList(facts=tuple(marks.hits), total=len(marks.hits))
     data = {**to_json(history), **to_json(listed), **(to_json(view) if view else {})}
     title = names[-1] if names else path.rpartition("/")[2]
-    back = reader.links.section(path, names, nth=place.nth)
-    return Page(template="section", title=title, values=values, data=data, tab="memory", back=back)
+    return Page(
+        template="file",
+        title=title,
+        values=values,
+        data=data,
+        tab="memory",
+        back=reader.links.section(path, names, nth=place.nth),
+        past=(past_view.as_of or "") if past_view else "",
+    )
 
 
-def _first_rows(entries: Sequence[Entry]) -> list[Entry]:
-    """The entries that fit on a page; the last one may be a long block, shown in part."""
-    shown: list[Entry] = []
-    room = rendering.MAX_CHARACTERS
-    for entry in entries[:_MOST_ROWS]:
-        if room <= 0:
-            break
-        shown.append(entry)
-        room -= 0 if entry.fact else len(entry.text)
-    return shown
+def _readable(reader: Reader, text: str) -> str:
+    """A text without secrets for an export; unchanged for a served page."""
+    return text if reader.links.is_served else secrets.redact(text)
 
 
-def _inner(view: SectionView, names: SectionPath) -> list[SectionPath]:
-    return list(islice((each for each in view.subsections if each[:-1] == names), _MOST_INNER))
+def _memory_path(reader: Reader, query: Query) -> FilePath:
+    path = layout.parse_path(query["path"])
+    if not reader.memory.workspace.kind_of(path).is_memory:
+        raise PathProblem("file-not-found", f"{path} is not a file of memory", "")
+    return path
+
+
+def _title(document: Document, path: FilePath) -> tuple[str, Section | None]:
+    """The title of a file, and the heading it comes from, so that the page does not repeat it."""
+    named = frontmatter.values(document).get("title") if document.front else None
+    if isinstance(named, str) and named.strip():
+        return named.strip(), None
+    first = next(iter(document.sections), None)
+    if first and first.title and not document.slice(document.front, first.start).strip():
+        return first.title, first
+    return path, None
+
+
+@dataclass(frozen=True, slots=True)
+class _Range:
+    """Lines of a document (from 0) to read, `end` None: to its end; `inner`: its subsections."""
+
+    start: int
+    end: int | None = None
+    inner: Sequence[Section] = ()
+
+
+def _part(
+    reader: Reader, path: FilePath, place: _Place, view: SectionView | None
+) -> tuple[Document, _Range]:
+    """A section with those in it: of the file now, else as the view of a past one has it."""
+    if view is None:
+        return parse(""), _Range(0)
+    text = reader.memory.look(path) if view.as_of is None else view.text
+    text = text if isinstance(text, str) else ""
+    document = parse(_readable(reader, text))
+    if view.as_of is not None:
+        return document, _Range(0)
+    if place.section is None:
+        return document, _Range(document.front, document.preamble_end)
+    alike = [each for each in document.sections if each.path == view.section]
+    chosen = alike[min(place.nth or 1, len(alike)) - 1] if alike else None
+    if chosen is None:  # a heading with a secret, in an export
+        return parse(_readable(reader, view.text)), _Range(0)
+    return document, _Range(chosen.body, chosen.tree_end, document.subsections(chosen))
+
+
+def _text(
+    reader: Reader,
+    query: Query,
+    document: Document,
+    lines: _Range,
+    marks: _Marks,
+    address: Callable[..., str],
+    room: float = 1.0,
+) -> dict[str, Any]:
+    """A page of a text, from the line of the address on, and the addresses beside it."""
+    end = len(document.lines) if lines.end is None else lines.end
+    first = max(lines.start, (number_in(query, "from") or 1) - 1)
+    address_of = rendering.Places(reader, query["path"]).address
+    body = rendering.text_page(document, first, end, marks, address_of, room)
+    return {
+        "body": body,
+        "is_empty": not document.slice(lines.start, end).strip(),
+        "next": address(**{"from": body.next_line + 1}) if body.next_line is not None else "",
+        "beginning": address() if first > lines.start else "",
+    }
+
+
+class _Marks:
+    """The marks of entries in the margin, from what memory knows of their facts."""
+
+    def __init__(self, reader: Reader, path: FilePath, is_past: bool = False) -> None:
+        self._reader, self._path, self._is_past = reader, path, is_past
+        self._now = reader.now()
+        self.hits: list[Hit] = []
+        """The current facts among them."""
+        self.over = 0
+        self.notes: tuple[str, ...] = ()
+
+    @property
+    def current(self) -> int:
+        return len(self.hits)
+
+    def __call__(self, listed: Sequence[Entry]) -> dict[int, EntryMark]:
+        facts = [entry.fact for entry in listed if entry.fact]
+        answer = facts_now(self._reader, facts, self._path)
+        found, self.notes = answer.facts, tuple(map(plain, answer.notes))
+        by_place = {(hit.fact, hit.start_line): hit for hit in found}
+        by_fact = {hit.fact: hit for hit in reversed(found)}
+        ended = [hit.fact for hit in found if hit.fact and hit.status is Status.SUPERSEDED]
+        successors = self._reader.memory.successors(ended) if ended else {}
+        marks = {}
+        for entry in listed:
+            hit = by_place.get((entry.fact, entry.start_line)) or by_fact.get(entry.fact)
+            if entry.fact is None or hit is None:
+                continue
+            is_over = hit.status not in _NOT_OVER
+            self.over += hit.status is not Status.CURRENT
+            self.hits += [hit] if hit.status is Status.CURRENT else []
+            marks[entry.end_line] = rendering.entry_mark(
+                self._reader.links,
+                hit,
+                entry,
+                successors.get(entry.fact),
+                is_over and not self._is_past,
+                self._now,
+            )
+        return marks
+
+
+def _linked_from(reader: Reader, path: FilePath) -> list[tuple[Hit, str]]:
+    """The entries elsewhere that link to a file, each with the address of its fact or section."""
+    links = reader.links
+    return [
+        (hit, links.fact(hit.fact) if hit.fact else links.section(hit.path, hit.section))
+        for hit in kept(reader, reader.memory.linking_to, path)
+    ]
+
+
+def _index(
+    reader: Reader, path: FilePath, sections: Sequence[Section], more: Mapping[str, Any]
+) -> tuple[list[SectionLink], int]:
+    """Links to sections, and the number of those left out."""
+    links = [
+        SectionLink(each.title, reader.links.section(path, each.path, **more), each.level)
+        for each in sections[:_MOST_INDEXED]
+    ]
+    return links, max(0, len(sections) - _MOST_INDEXED)
 
 
 def _now(reader: Reader, place: _Place) -> tuple[_Place, SectionView | None]:
@@ -349,62 +529,6 @@ def _now(reader: Reader, place: _Place) -> tuple[_Place, SectionView | None]:
         if problem.code not in _MISSING:
             raise
         return place, None
-
-
-def _facts_of(reader: Reader, path: str, section: SectionPath, shown: Sequence[Entry]) -> FactList:
-    """The facts among some entries of a section, with any others that have their ids."""
-    ids = tuple(dict.fromkeys(entry.fact for entry in shown if entry.fact))
-    if not ids:
-        return FactList(facts=(), total=0)
-    named = join_path(section) or None
-    return reader.memory.facts(ListFacts(ids=ids, file=path, section=named, limit=_MOST_LISTED))
-
-
-def _lines(
-    shown: Sequence[Entry], listed: FactList, section: SectionPath, today: date
-) -> list[SectionLine]:
-    hits = {hit.fact: hit for hit in listed.facts if hit.section == section}
-    over = () if listed.stale else ("no longer current",)
-    lines = []
-    for entry in shown:
-        hit = hits.get(entry.fact)
-        if entry.fact is None or (hit and hit.status is Status.CURRENT):
-            lines.append(_line_of(hit) if hit else SectionLine(text=entry.text))
-            continue
-        is_expired = entry.until is not None and entry.until < today
-        key, value = _words(shown_text(entry))
-        line = SectionLine(
-            text=value,
-            fact=entry.fact,
-            key=key,
-            kind=entry.kind,
-            tags=entry.tags[:_MOST_LABELS],
-            until=entry.until,
-            marks=("expired",) if is_expired else over,
-        )
-        lines.append(line)
-    return lines
-
-
-def _line_of(hit: Hit) -> SectionLine:
-    key, value = _words(hit.text)
-    return SectionLine(
-        text=value,
-        fact=hit.fact,
-        key=key,
-        kind=hit.kind,
-        tags=tags_behind(hit)[:_MOST_LABELS],
-        until=hit.until,
-        since=hit.since,
-        source=source_mark(hit.source, hit.claimed_by) if hit.source else None,
-        contradicts=hit.contradicts,
-        marks=("not saved",) if hit.uncommitted else (),
-        is_current=True,
-    )
-
-
-def _words(text: str) -> tuple[str | None, str]:
-    return key_and_value(shortened(split_until(text.strip())[0], MAX_CHARACTERS))
 
 
 def _version_row(number: int, revision: RevisionView) -> VersionRow:
@@ -424,7 +548,7 @@ def _past(
 ) -> PastVersion:
     then = read_entries(revision.text)
     lines = compare(then, now, reader.memory.successors)
-    return PastVersion(row, tuple(lines[:_MOST_ROWS]), max(0, len(lines) - _MOST_ROWS))
+    return PastVersion(row, tuple(lines[:_MOST_LINES]), max(0, len(lines) - _MOST_LINES))
 
 
 # Two texts of a section compared, line by line; all of it pure.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import date, timedelta
-from itertools import groupby
+from itertools import groupby, islice
 from typing import Any
 
 from markupsafe import Markup
@@ -19,6 +19,7 @@ from mdmem.model.history import (
     FactChange,
     FactDay,
     FactTrends,
+    LargeCommit,
     ShowChanges,
     ShowTrends,
 )
@@ -34,7 +35,7 @@ from mdmem.page.pages import (
     Page,
     Query,
     Reader,
-    change_row,
+    change_rows,
     error_page,
     kept,
 )
@@ -287,6 +288,7 @@ class TimelineDay:
     day: date
     rows: tuple[ChangeRow, ...]
     has_more: bool
+    large: tuple[LargeCommit, ...] = ()
 
 
 # The timeline.
@@ -297,7 +299,11 @@ def timeline(reader: Reader, query: Query) -> Page:
     before = _parse_before(query.get("before"))
     asked = {name: query[name] for name in ("who", "where", "file") if query.get(name)}
     wanted = ShowChanges(
-        actor=asked.get("who"), where=asked.get("where"), file=asked.get("file"), limit=_READ + 1
+        actor=asked.get("who"),
+        where=asked.get("where"),
+        file=asked.get("file"),
+        limit=_READ + 1,
+        fold=MOST_COUNTED,
     )
     last = max(before, date.min + _DAY) - _DAY if before else None
     days, changes = _read_days(reader, wanted, last)
@@ -338,31 +344,37 @@ def _parse_before(text: str | None) -> date | None:
 def _read_days(
     reader: Reader, wanted: ShowChanges, last: date | None
 ) -> tuple[list[TimelineDay], list[FactChange]]:
-    days: list[TimelineDay] = []
-    shown: list[FactChange] = []
+    days: dict[date, tuple[list[FactChange], list[LargeCommit], bool]] = {}
     while len(days) < _DAYS:
         until = last.isoformat() if last else None
-        changes = reader.memory.changes(replace(wanted, until=until)).changes
-        groups = [(day, list(group)) for day, group in groupby(changes, _day_of)]
-        is_all = len(changes) < wanted.limit
+        listed = reader.memory.changes(replace(wanted, until=until))
+        made: list[FactChange | LargeCommit] = [*listed.changes, *listed.large]
+        made.sort(key=lambda each: each.made.time, reverse=True)
+        groups = [(day, list(group)) for day, group in groupby(made, _day_of)]
+        is_all = len(made) < wanted.limit
         if not is_all and len(groups) > 1:
             del groups[-1]  # not all of its changes were read
         for day, of_day in groups[: _DAYS - len(days)]:
-            rows = of_day[:_ROWS]
-            days.append(TimelineDay(day, tuple(map(change_row, rows)), len(of_day) > len(rows)))
-            shown += rows
-        if is_all or days[-1].day == date.min:
+            changes = [each for each in of_day if isinstance(each, FactChange)]
+            large = [each for each in of_day if isinstance(each, LargeCommit)]
+            days[day] = changes[:_ROWS], large, len(changes) > _ROWS
+        if is_all or min(days) == date.min:
             break
-        last = days[-1].day - _DAY
-    return days, shown
+        last = min(days) - _DAY
+    shown = [change for changes, _, _ in days.values() for change in changes]
+    rows = iter(change_rows(reader, shown))
+    return [
+        TimelineDay(day, tuple(islice(rows, len(changes))), has_more, tuple(large))
+        for day, (changes, large, has_more) in days.items()
+    ], shown
 
 
-def _day_of(change: FactChange) -> date:
+def _day_of(change: FactChange | LargeCommit) -> date:
     return change.made.time.date()
 
 
 def _any_change(reader: Reader, wanted: ShowChanges, last: date) -> bool:
-    one = replace(wanted, until=last.isoformat(), limit=1)
+    one = replace(wanted, until=last.isoformat(), limit=1, fold=0)
     return bool(reader.memory.changes(one).changes)
 
 
@@ -400,10 +412,12 @@ def day(reader: Reader, query: Query) -> Page:
     before, after = _day_before(reader, shown), _day_after(reader, shown)
     values: dict[str, Any] = {
         "shown": shown,
-        "changed": [change_row(change) for change in curated.changes[:MOST_COUNTED]],
-        "logged": [change_row(change) for change in reversed(logged.changes[:MOST_COUNTED])],
+        "changed": change_rows(reader, curated.changes[:MOST_COUNTED]),
+        "logged": change_rows(reader, logged.changes[:MOST_COUNTED])[::-1],
         "others": others[:MOST_COUNTED],
         "unreadable": unreadable,
+        "large_changed": curated.large,
+        "large_logged": logged.large,
         "more_changed": len(curated.changes) > MOST_COUNTED,
         "more_logged": max(len(logged.changes), len(others)) > MOST_COUNTED,
         "log": reader.links.file(reader.memory.workspace.log_path(shown)),
@@ -507,7 +521,7 @@ def commit(reader: Reader, query: Query) -> Page:
     values: dict[str, Any] = {
         "commit": first.commit if first else name,
         "first": first,
-        "rows": [change_row(change) for change in listed.changes[:_MOST_IN_COMMIT]],
+        "rows": change_rows(reader, listed.changes[:_MOST_IN_COMMIT]),
         "has_more": len(listed.changes) > _MOST_IN_COMMIT,
         "proposal": reader.links.review(first.proposal) if first and first.proposal else "",
     }
