@@ -24,7 +24,7 @@ def show(request):
         open(wait).read()
     return PlainTextResponse(f"{request.method} {request.url.path} {bool(reader.token)}")
 
-def build_app(given):
+def build_app(given, ending):
     global reader
     reader = given
     return Starlette(routes=[Route("/{path:path}", show, methods=["GET", "POST"])])

@@ -253,6 +253,10 @@ def test_paper_has_nothing_to_press(page: Any, notes: Notes, proposal: str) -> N
         assert not [each for each in pressed.all() if each.is_visible()], name
 
 
+def words(locator: Any) -> str:
+    return " ".join(locator.inner_text().split())
+
+
 def is_too_wide(page: Any) -> bool:
     wide: bool = page.evaluate("document.documentElement.scrollWidth > innerWidth")
     return wide
@@ -299,12 +303,75 @@ def test_accept_reject_and_undo(page: Any, notes: Notes, proposal: str) -> None:
     assert "Mdmem-Op: accept" in notes.message()
     assert f"Mdmem-Proposal: {proposal}" in notes.message()
     assert any(PART in text for text in notes.texts())
-    assert page.evaluate("document.activeElement.closest('#done') !== null")
+    assert page.evaluate("document.activeElement.matches('[data-item]')")
+    assert "Accepted · Undo" in words(page.locator(".decided"))
+    assert "Accepted: commuters get a card" in words(page.locator("#toast"))
     press(page, "Undo")
     assert not any(PART in text for text in notes.texts())
+    assert page.locator(".decided").count() == 0
     go(page, notes, f"/review/{proposal}")
     press(page, f"Reject: .*{OTHER_PART[:20]}")
     assert f"Mdmem-Rejects: {proposal}" in notes.message()
+
+
+def test_an_open_page_shows_what_changes(page: Any, notes: Notes) -> None:
+    go(page, notes, "/f/MEMORY.md")
+    page.evaluate("window.same = true")
+    page.locator("summary").first.wait_for(state="attached")
+    notes.mdmem("remember", "the ferry sings", "--section", "Facts")
+    page.locator("main .entry.new", has_text="the ferry sings").wait_for()
+    assert page.evaluate("window.same")
+    assert page.locator(".new").count() == 1
+
+
+def test_nothing_moves_while_one_types(page: Any, notes: Notes) -> None:
+    go(page, notes, f"/fact/{notes.fact('printer')}")
+    field = page.locator("textarea[name=text]")
+    field.fill("half a sen")
+    notes.mdmem("remember", "Epson", "--key", "printer", "--section", "Facts", "--kind", "fact")
+    page.wait_for_timeout(2500)
+    assert field.input_value() == "half a sen"
+    press(page, "Replace")
+    assert "no longer current" in words(page.locator("main"))
+
+
+def test_tabs_have_one_stream_and_say_when_it_ends(page: Any, notes: Notes) -> None:
+    others = [page.context.new_page() for _ in range(7)]
+    streams: list[str] = []
+    for each in (page, *others):
+        each.on("request", lambda sent: streams.append(sent.url) if "/moved" in sent.url else None)
+        go(each, notes, "/files")
+    page.wait_for_timeout(1000)
+    assert len(streams) <= 2  # that of the first page ends with its load
+    notes.end()
+    for each in (page, *others):
+        each.locator("#still").wait_for()
+    streams.clear()
+    page.wait_for_timeout(3000)
+    assert streams == []
+
+
+def test_a_place_and_a_form_are_gone_to_by_their_names(page: Any, notes: Notes) -> None:
+    page.keyboard.press("Control+k")
+    page.keyboard.type("house")
+    page.locator("#go a", has_text="memory/house.md").first.wait_for()
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/f/memory/house.md")
+    page.keyboard.press("Control+k")
+    page.keyboard.type("log what")
+    page.locator("#go a", has_text="Log what happened").first.click()
+    page.locator("form[action='/do/log'] textarea").wait_for()
+
+
+def test_a_fact_is_edited_where_it_stands(page: Any, notes: Notes) -> None:
+    go(page, notes, "/f/MEMORY.md")
+    page.keyboard.press("j")
+    page.keyboard.press("e")
+    page.locator("main textarea").fill("Canon in the cellar")
+    press(page, "Replace")
+    assert any("printer: Canon in the cellar" in text for text in notes.texts())
+    assert page.url.endswith("/f/MEMORY.md")
+    assert "printer: Canon in the cellar" in words(page.locator(".prose"))
 
 
 def test_a_contradiction_is_settled_by_one_press(page: Any, notes: Notes) -> None:

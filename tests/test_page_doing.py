@@ -10,10 +10,11 @@ from dataclasses import dataclass, field
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 import pytest
 from conftest import World, sealed_world
-from page_driver import Response, ask
+from page_driver import FORM, HOST, Response, ask
 from proposal_actions import on
 from workspaces import TOKEN, Desk, match_index
 
@@ -26,6 +27,7 @@ from mdmem.page.app import build_app
 from mdmem.page.pages import Done, Links, Reader
 
 NOW, LOG = "2026-03-05T10:00:00", "memory/2026-03-05.md"
+FORM_HEADERS = {"host": HOST, "content-type": FORM}
 SECRET = "the-form-token"
 HOSTILE = '<script>alert(1)</script> "x\u202ey'
 SEED = (
@@ -110,7 +112,7 @@ class Tab:
     reader: Reader
 
     def get(self, path: str, **headers: str) -> Response:
-        return ask(self.app, "GET", path, headers)
+        return ask(self.app, "GET", path.partition("#")[0], headers)
 
     def find(self, path: str, name: str) -> Button:
         answer = self.get(path)
@@ -247,6 +249,47 @@ def test_rejecting_rivals_rejects_all_of_their_values(tab: Tab) -> None:
     assert "Mdmem-Rejects" in tab.at.git("log", "-2", "--format=%B")
     assert "oncall" not in "".join(each.name for each in buttons(tab.get("/review").text))
     assert "oncall: Ben" in tab.texts()
+
+
+def test_one_value_of_rivals_is_rejected(tab: Tab) -> None:
+    tab.press(tab.find("/review", "^Reject: oncall: Ada"))
+    names = [each.name for each in buttons(tab.get("/review").text)]
+    assert any(name.startswith("Accept: oncall: Ben") for name in names), names
+    assert not any("oncall: Ada" in name for name in names)
+
+
+def test_several_parts_are_accepted_by_one_press_and_undone_by_one(tab: Tab) -> None:
+    proposal = propose(tab.memory, "sings in a choir")
+    before = tab.texts()
+    selected = tab.find("/review", f"^Accept selected of {proposal}")
+    boxes = re.findall(rf'value="(accept:[^"]+)" form="take-{proposal}"', tab.get("/review").text)
+    assert len(boxes) == 2
+    body = urlencode([*selected.fields.items(), *(("do", box) for box in boxes)])
+    answer = ask(tab.app, "POST", selected.address, FORM_HEADERS, body.encode())
+    assert answer.status == 303, answer.text
+    followed = tab.get(answer.headers["location"])
+    assert "Accepted 2 changes" in followed.text
+    assert {"plays the cello", "sings in a choir"} <= tab.texts()
+    tab.press(next(each for each in buttons(followed.text) if each.name == "Undo"))
+    assert tab.texts() == before
+
+
+def test_of_several_parts_all_or_none_is_accepted(tab: Tab) -> None:
+    proposal = propose(tab.memory, "sings in a choir")
+    selected = tab.find("/review", f"^Accept selected of {proposal}")
+    box = re.findall(rf'value="(accept:[^"]+)" form="take-{proposal}"', tab.get("/review").text)[0]
+    for do in ((box, "accept:none"), (box, "reject:" + box.partition(":")[2])):
+        head = tab.at.head()
+        body = urlencode([*selected.fields.items(), *(("do", each) for each in do)])
+        answer = ask(tab.app, "POST", selected.address, FORM_HEADERS, body.encode())
+        assert (answer.status in (400, 409), tab.at.head()) == (True, head)
+
+
+def test_without_script_one_comes_back_to_the_next_item(tab: Tab) -> None:
+    button = tab.find("/review", "^Accept: plays the cello")
+    place = tab.send(button).headers["location"].partition("#")[2]
+    assert place.startswith("item-")
+    assert f'id="{place}"' in tab.get("/review").text
 
 
 def test_all_of_a_proposal_is_accepted_but_rivals_and_what_is_outdated(tab: Tab) -> None:
@@ -682,7 +725,7 @@ def test_health_examines_only_when_asked(tab: Tab) -> None:
 def test_the_script_is_small_and_makes_no_html_of_text() -> None:
     script = Path(__file__).parent.parent / "templates" / "page" / "page.js"
     text = script.read_text()
-    assert len(text.encode()) <= 6 * 1024
+    assert len(text.encode()) <= 10 * 1024
     assert 'createPolicy("mdmem"' in text
     for word in ("innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "http"):
         assert word not in text

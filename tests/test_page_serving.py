@@ -1,20 +1,23 @@
 """The page as a process: its address, its keys, its limits, its end."""
 
+import asyncio
+import http.client
 import json
 import os
 import re
 import signal
 import socket
 import sys
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 import pytest
 from commandline import Shell, on_terminal
 from conftest import TIME_LIMIT, World
-from page_driver import FORM, POLICY, check_policy
-from page_processes import STAND_IN, page_process
+from page_driver import FORM, POLICY, ask, check_policy
+from page_processes import STAND_IN, PageProcess, page_process
 from servers import PROGRAM, processes_below
 from workspaces import STATE, Desk, desk
 
@@ -382,3 +385,45 @@ def test_the_whole_program(at: Desk):
         assert page.ask("GET", sheet[1]).headers["cache-control"].endswith("immutable")
         assert page.ask("GET", sheet[1], cookie="").status == 401
         assert page.end(signal.SIGTERM) == (0, "", "")
+
+
+def events(page: PageProcess) -> tuple[http.client.HTTPConnection, Iterator[str]]:
+    """A stream of a page, and its lines."""
+    connection = http.client.HTTPConnection("127.0.0.1", page.port, timeout=60)
+    connection.request("GET", "/moved", headers={"cookie": page.cookie})
+    answer = connection.getresponse()
+    assert (answer.status, answer.getheader("content-type")) == (
+        200,
+        "text/event-stream; charset=utf-8",
+    )
+    return connection, (line.decode().strip() for line in answer)
+
+
+def test_a_stream_tells_that_memory_moved_and_ends_with_the_page(at: Desk) -> None:
+    with page_process(at.world, at.root, command=(sys.executable, "-m", "mdmem")) as page:
+        connection, lines = events(page)
+        first = next(lines)
+        assert re.fullmatch(r"data: \w{16}", first)
+        at.write("MEMORY.md", "# Memory\n\n- something new\n")
+        moved = next(filter(None, lines))
+        assert moved.startswith("data: ")
+        assert moved != first
+        assert page.ask("GET", "/moved", origin="http://evil.test").status == 403
+        assert page.ask("GET", "/moved", cookie="").status == 401
+        page.process.send_signal(signal.SIGTERM)
+        rest = list(lines)
+        assert "event: end" in rest
+        connection.close()
+
+
+def test_a_page_that_asks_by_itself_keeps_nothing_alive() -> None:
+    door = guard.Guard(lambda *_: asyncio.sleep(0), 20_777, guard.new_keys())
+    before = door.last_request
+    cookie = {"host": "127.0.0.1:20777", "cookie": f"mdmem-20777={door._key.decode()}"}
+    for path, more in (("/moved", {}), ("/", {"mdmem-moved": "1"})):
+        with suppress(ValueError):  # the application answers nothing
+            ask(door, "GET", path, {**cookie, **more})
+        assert door.last_request == before
+    with suppress(ValueError):
+        ask(door, "GET", "/", cookie)
+    assert door.last_request > before

@@ -10,7 +10,7 @@ import socket
 import sys
 import time
 import webbrowser
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
@@ -22,7 +22,7 @@ from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.responses import HTMLResponse, RedirectResponse, Response, StreamingResponse
 from starlette.routing import Route
 from uvicorn import Config, Server
 from uvicorn.protocols.http.h11_impl import H11Protocol
@@ -33,6 +33,7 @@ from mdmem.page import doing, rendering
 from mdmem.page.guard import (
     BAD_REQUEST,
     MAX_HEADER_BYTES,
+    MOVED,
     Guard,
     PageKeys,
     is_of_another_user,
@@ -40,7 +41,7 @@ from mdmem.page.guard import (
     refused_headers,
     stored_keys,
 )
-from mdmem.page.pages import Frame, Links, Page, Reader, View, error_page, frame_of
+from mdmem.page.pages import Frame, Links, Page, Reader, View, error_page, frame_of, stamp_of
 from mdmem.page.views import answers, front, review, section, timeline
 from mdmem.show.values import to_json
 from mdmem.startup.launch import INTERRUPTED, INTERRUPTIONS
@@ -56,6 +57,7 @@ ROUTES: Mapping[str, View] = {
     "/s/{path:path}": section.section,
     "/fact/{id:path}": section.fact,
     "/search": answers.search,
+    "/go": answers.go,
     "/review": review.review,
     "/review/{proposal:path}": review.proposal,
     "/context": answers.context,
@@ -67,13 +69,15 @@ _JSON = "application/json"
 _FAILED, _BUG = 400, 500
 
 
-def build_app(reader: Reader) -> Starlette:
+def build_app(reader: Reader, ending: asyncio.Event | None = None) -> Starlette:
+    """The application; streams end when `ending` is set."""
     pages = [Route(path, _endpoint(reader, view)) for path, view in ROUTES.items()]
     forms = [Route("/do/{verb}", _form(reader), methods=["POST"])] if reader.can_write else []
     return Starlette(
         routes=[
             *pages,
             *forms,
+            Route(MOVED, _moved(reader, ending or asyncio.Event())),
             Route("/static/{hash}/{name}", _static),
             Route("/favicon.ico", _no_icon),
         ],
@@ -105,10 +109,32 @@ def _no_page(reader: Reader) -> Callable[[Request, Exception], Response]:
 _NO_PAGE = {404: "there is no page at this address", 405: "this address cannot be used like this"}
 
 
+def _moved(reader: Reader, ending: asyncio.Event) -> Callable[[Request], Awaitable[Response]]:
+    """A stream with the stamp of memory, once and then whenever it has moved."""
+
+    async def stamps() -> AsyncIterator[str]:
+        last = ""
+        while not ending.is_set():
+            if (stamp := await run_in_threadpool(stamp_of, reader)) != last:
+                last = stamp
+                yield f"data: {stamp}\n\n"
+            with suppress(TimeoutError):
+                await asyncio.wait_for(ending.wait(), _LOOKING_SECONDS)
+        yield "event: end\ndata:\n\n"
+
+    async def answer(request: Request) -> Response:
+        return StreamingResponse(stamps(), media_type="text/event-stream")
+
+    return answer
+
+
 def _form(reader: Reader) -> Callable[[Request], Awaitable[Response]]:
     async def answer(request: Request) -> Response:
         body = (await request.body()).decode("utf-8", "replace")
-        fields = dict(parse_qsl(body, keep_blank_values=True))
+        pairs = parse_qsl(body, keep_blank_values=True)
+        fields = dict(pairs)
+        if "do" in fields:  # the one field that may be repeated
+            fields["do"] = "\n".join(value for name, value in pairs if name == "do")
         return await run_in_threadpool(_sent, reader, request, fields)
 
     return answer
@@ -186,6 +212,7 @@ _FIRST_PORT, _PORTS = 20_000, 12_000  # below the ports that systems assign
 _LAST_PORT = 65_535
 _CATCHING_UP_SECONDS = 1.5  # for the index, at the end
 _IDLE_SECONDS = 2 * 3600.0
+_LOOKING_SECONDS = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,7 +241,8 @@ def serve(memory: Memory, options: PageOptions) -> None:
         keys = _keys(workspace, port, options)
         read_only = options.read_only or workspace.actor is not None
         reader = Reader(memory=memory, links=Links(), token="" if read_only else keys.token)
-        guard = Guard(build_app(reader), port, keys, read_only)
+        ending = asyncio.Event()
+        guard = Guard(build_app(reader, ending), port, keys, read_only)
 
         def announce() -> None:
             # an agent is not given the key of a page that a person may have open
@@ -224,7 +252,7 @@ def serve(memory: Memory, options: PageOptions) -> None:
                 url = _address(port, guard.make_single_use_key())
                 Thread(target=_open_browser, args=[url], daemon=True).start()
 
-        run(guard, listener, options.idle_seconds, announce)
+        run(guard, listener, options.idle_seconds, announce, ending)
         memory.await_catch_up(_CATCHING_UP_SECONDS)
 
 
@@ -325,7 +353,13 @@ class _Connection(H11Protocol):
 
 
 class _PageServer(Server):
-    def __init__(self, guard: Guard, idle_seconds: float, announce: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        guard: Guard,
+        idle_seconds: float,
+        announce: Callable[[], None],
+        ending: asyncio.Event,
+    ) -> None:
         super().__init__(
             Config(
                 guard,
@@ -342,6 +376,7 @@ class _PageServer(Server):
             )
         )
         self._guard, self._idle_seconds, self._announce = guard, idle_seconds, announce
+        self._ending = ending
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
@@ -367,10 +402,16 @@ class _PageServer(Server):
 
     def _end(self) -> None:
         self.should_exit = True
+        self._ending.set()
         asyncio.get_running_loop().call_later(_FINISHING_SECONDS, os._exit, INTERRUPTED)
 
 
 def run(
-    guard: Guard, listener: socket.socket, idle_seconds: float, announce: Callable[[], None]
+    guard: Guard,
+    listener: socket.socket,
+    idle_seconds: float,
+    announce: Callable[[], None],
+    ending: asyncio.Event,
 ) -> None:
-    asyncio.run(_PageServer(guard, idle_seconds, announce).serve([listener]))
+    """Serve until the end, which sets `ending`."""
+    asyncio.run(_PageServer(guard, idle_seconds, announce, ending).serve([listener]))

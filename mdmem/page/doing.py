@@ -62,7 +62,7 @@ def do(reader: Reader, verb: str, fields: Fields) -> str | Page:
         if isinstance(done, Page):
             event.done(changed=False)
             return done
-        event.done(commit=CommitId(done.commit) if done.commit else None)
+        event.done(commit=CommitId(done.commit.split()[0]) if done.commit else None)
     name = token_urlsafe(9)
     reader.done[name] = done
     while len(reader.done) > MAX_LINES:
@@ -120,13 +120,16 @@ _TYPED = ("text", "reason", "key", "kind", "section", "fact")
 
 
 def _back(fields: Fields) -> str:
-    path, _, query = own_path(fields.get("back", "")).partition("?")
+    address, _, place = own_path(fields.get("back", "")).partition("#")
+    path, _, query = address.partition("?")
     pairs = [pair for pair in parse_qsl(query, keep_blank_values=True) if pair[0] != "done"]
-    return f"{path}?{urlencode(pairs)}" if pairs else path
+    return (f"{path}?{urlencode(pairs)}" if pairs else path) + (f"#{place}" if place else "")
 
 
 def _with_line(address: str, name: str) -> str:
-    return f"{address}{'&' if '?' in address else '?'}done={name}"
+    page, _, place = address.partition("#")
+    line = f"{page}{'&' if '?' in page else '?'}done={name}"
+    return f"{line}#{place}" if place else line
 
 
 def _need(fields: Fields, name: str) -> str:
@@ -147,56 +150,65 @@ def _done(line: str, text: str, result: WriteResult) -> Done:
 
 
 def _decide(reader: Reader, fields: Fields) -> Done:
+    """Decide on parts of one proposal, all or none; a name without a part means all of it."""
     proposals, proposal = reader.memory.proposals, _need(fields, "proposal")
-    decision, _, part = _need(fields, "do").partition(":")
-    if decision not in ("accept", "reject"):
+    asked = [each.partition(":") for each in _need(fields, "do").split("\n")]
+    asked = [each for each in asked if not each[2]][:1] or asked
+    decisions = {decision for decision, _, _ in asked}
+    if decisions - set(_DECISIONS) or len(decisions) > 1:
         raise UsageProblem("a proposal is accepted or rejected")
+    decision, _, first = asked[0]
     listed = proposals.standing()
     card = next((card for card in cards(listed) if card.proposal == proposal), None)
-    item, value = _named(card, part) if card and part else (None, None)
-    shown = item or card
-    if card is None or shown is None or (card.tip, shown.shown) != _shown(fields):
+    named = [_named(card, part) for _, _, part in asked] if card and first else []
+    if card is None or None in named:
+        raise _moved(proposal)
+    chosen = [each for each in named if each is not None]
+    shown = {card.shown, *(item.shown for item, _ in chosen[: 2 - len(chosen)])}
+    if fields.get("tip", "") != card.tip or fields.get("shown", "") not in shown:
         raise _moved(proposal)
     accepts = decision == "accept"
-    rejects_all = part == "" and not accepts
-    place = item.values.index(value) if item and value and accepts else None
-    choices = (
-        (ItemChoice(number=item.number, value=place, accepts=accepts),)
-        if item
-        else tuple(ItemChoice(number=each.number) for each in card.plain)
-    )
+    if first:
+        choices = tuple(_choice(decision, item, value) for item, value in chosen)
+    else:
+        choices = tuple(ItemChoice(number=each.number) for each in card.plain) if accepts else ()
     decided = proposals.decide(
         Decide(
-            choices=() if rejects_all else choices,
-            selection=Selection(proposal=proposal) if rejects_all else None,
+            choices=choices,
+            selection=None if choices else Selection(proposal=proposal),
             accepts=accepts,
             stamp=listed.numbered.stamp or None,
-            anyway=value is not None and not value.row.is_fresh and accepts,
-            leaves=item is None,
+            anyway=accepts and any(not value.row.is_fresh for _, value in chosen),
+            leaves=not chosen,
             expect=((proposal, card.tip),),
         )
     )
     if decided.moved is not None:
         raise _moved(proposal)
-    done = _decided(decided, value, accepts)
+    done = _decided(decided, chosen[0][1] if len(chosen) == 1 else None, accepts)
     is_closed = proposal in decided.closed
     return replace(done, address=reader.links.review()) if is_closed else done
 
 
-def _shown(fields: Fields) -> tuple[str, str]:
-    return fields.get("tip", ""), fields.get("shown", "")
+_DECISIONS = ("accept", "reject", "reject-item")
 
 
-def _named(card: Card, part: str) -> tuple[ReviewItem | None, ReviewValue | None]:
+def _named(card: Card, part: str) -> tuple[ReviewItem, ReviewValue] | None:
     for item in card.items:
         for value in item.values:
             if (value.proposal, value.part) == (card.proposal, part):
                 return item, value
-    return None, None
+    return None
+
+
+def _choice(decision: str, item: ReviewItem, value: ReviewValue) -> ItemChoice:
+    """One value of an item, or (`reject-item`) all of them."""
+    place = None if decision == "reject-item" or not item.is_rival else item.values.index(value)
+    return ItemChoice(number=item.number, value=place, accepts=decision == "accept")
 
 
 def _decided(decided: ListDecision, value: ReviewValue | None, accepts: bool) -> Done:
-    commit = decided.commits[0] if len(decided.commits) == 1 and decided.accepted else ""
+    commit = " ".join(reversed(decided.commits)) if decided.accepted else ""
     word = "Accepted" if accepts else "Rejected"
     if value is None:
         left = f", left {len(decided.left)}" if decided.left else ""
@@ -293,13 +305,17 @@ def _current(memory: Memory, fields: Fields) -> Hit:
 
 
 def _undo(reader: Reader, fields: Fields) -> Done:
-    commit = _need(fields, "commit")
-    if not COMMIT.fullmatch(commit):
+    commits = _need(fields, "commit").split()
+    if not all(map(COMMIT.fullmatch, commits)):
         raise UsageProblem("a change is named by its commit")
-    result = reader.memory.apply(Revert(commit))
-    if not result.changed:
-        raise HistoryProblem("cannot-revert", f"change {commit[:10]} was undone before", "")
-    return Done(f"Undone: change {commit[:10]}", result.commit or "")
+    reverts: list[str] = []
+    for commit in commits:
+        result = reader.memory.apply(Revert(commit))
+        if not result.changed:
+            raise HistoryProblem("cannot-revert", f"change {commit[:10]} was undone before", "")
+        reverts.append(result.commit or "")
+    named = ", ".join(commit[:10] for commit in commits)
+    return Done(f"Undone: change {named}", " ".join(reversed(reverts)))
 
 
 def _save(reader: Reader, fields: Fields) -> Done:

@@ -45,6 +45,9 @@ _CACHE_CONTROL = b"cache-control"
 _NO_STORE = (_CACHE_CONTROL, b"no-store")
 _CLOSE = (b"connection", b"close")
 _STATIC = "/static/"
+MOVED = "/moved"
+_BY_ITSELF = b"mdmem-moved"
+"""The header with which a page that is open asks for itself."""
 _FORM = b"application/x-www-form-urlencoded"
 _OWN_SITES = (b"same-origin", b"none")
 
@@ -100,7 +103,7 @@ class _Refused(Exception):
 class Guard:
     """An ASGI application that lets only the user's own browser reach another one.
 
-    `last_request` is the monotonic time of the last request with the key, or of the start.
+    `last_request` is the monotonic time of the person's last request with the key, or of the start.
     """
 
     def __init__(self, app: ASGIApp, port: int, keys: PageKeys, read_only: bool = False) -> None:
@@ -129,7 +132,8 @@ class Guard:
                 await answer.redirect(location, self._new_cookie())
                 return
             self._require_cookie(scope)
-            self.last_request = time.monotonic()
+            if scope["path"] != MOVED and not _values(scope, _BY_ITSELF):
+                self.last_request = time.monotonic()
             body = await self._read_form(scope, receive)
             await self._app(scope, _Replay(body, receive), answer.send)
         except _Refused as refused:

@@ -252,7 +252,7 @@ Query: TypeAlias = Mapping[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """The result of a form in one line, and the commit that *Undo* reverts.
+    """The result of a form in one line, and the commits that *Undo* reverts, newest first.
 
     `address` is the page to go on to if the form's own page is gone.
     """
@@ -487,11 +487,12 @@ class Frame:
     """The frame of a page.
 
     `waiting` is the number of things waiting for the reader, `now` the time from which the page
-    tells moments.
+    tells moments, `stamp` the state of memory that a served page shows.
     """
 
     name: str
     now: datetime
+    stamp: str = ""
     waiting: int = 0
     files: tuple[FileRow, ...] = ()
     done: Done | None = None
@@ -509,7 +510,14 @@ def frame_of(reader: Reader, done: str | None = None) -> Frame:
         waiting=len(conflicts.conflicts) + len(standing.numbered.items),
         files=kept(reader, memory.files, wanted).files,
         done=reader.done.pop(done, None) if done else None,
+        stamp=stamp_of(reader) if reader.links.is_served else "",
     )
+
+
+def stamp_of(reader: Reader) -> str:
+    """A digest of all that pages depend on: HEAD, proposals, files, settings and the day."""
+    look = repr(_look(reader.memory.workspace))
+    return hashlib.sha256(look.encode("utf-8", "surrogateescape")).hexdigest()[:16]
 
 
 def error_page(problem: MdmemError, status: int, query: str = "") -> Page:

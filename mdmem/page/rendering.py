@@ -432,7 +432,7 @@ def _mark_items(state: BlockState) -> None:
         marks.setdefault(_letters(mark.line), []).append(mark)
     lists = (token for token in state.tokens if token["type"] == "list" and marks)
     for item in (item for token in lists for item in token["children"]):
-        first = next(iter(item["children"]), {})
+        first: Token = next(iter(item["children"]), {})
         if named := marks.get(_letters(first.get("text") or first.get("raw") or "")):
             item["attrs"] = {**item.get("attrs", {}), "mark": named.pop()}
 
@@ -510,7 +510,7 @@ def entry_mark(
     by = f"by you, according to {mark.by}" if mark and mark.by else f"by {hit.author or 'you'}"
     about = (
         f"{mark.word} {by}" if mark else "",
-        minute(local, now) if local else "",
+        minute(local, now) if local else "not saved",
         *hit.cites[:1],
     )
     when = f'<time datetime="{local:%Y-%m-%d}">{_moment_words(local, now)}</time>' if local else ""

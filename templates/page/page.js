@@ -1,126 +1,258 @@
-"use strict";
-// Shortcuts: every page works without them. Only the place in a list is stored, for a tab.
-(() => {
-  const $ = (what, where = document) => where.querySelector(what);
-  const policy = window.trustedTypes?.createPolicy("mdmem", { createHTML: (text) => text });
-  // DOMParser makes a document in which nothing runs or loads.
-  const parse = (text) =>
-    new DOMParser().parseFromString(policy ? policy.createHTML(text) : text, "text/html");
+// Shortcuts: every page works without them.
+const $ = (what, where = document) => where.querySelector(what);
+const $$ = (what, where = document) => [...where.querySelectorAll(what)];
+const on = (name, act) => document.addEventListener(name, act);
+const byId = (id) => document.getElementById(id);
+const copy = (node) => document.importNode(node, true);
+const topOf = (node) => node.getBoundingClientRect().top;
+const state = document.body.dataset;
+const policy = window.trustedTypes?.createPolicy("mdmem", { createHTML: (text) => text });
+// DOMParser makes a document in which nothing runs or loads.
+const read = async (answer) => {
+	const text = await answer.text();
+	return new DOMParser().parseFromString(policy ? policy.createHTML(text) : text, "text/html");
+};
+const fill = (node, from) => node.replaceChildren(...[...from.childNodes].map(copy));
+const words = (node) => node.textContent.trim().replace(/\s+/g, " ");
+const here = (name, value) => {
+	const address = new URL(location);
+	const asked = address.searchParams;
+	for (const each of ["done", name]) asked.delete(each);
+	if (value) asked.set(name, value);
+	return address;
+};
 
-  // Parts of another page, shown in this one. The newest answer wins.
-  let newest, waiting;
-  const show = (address, part, then = () => {}) => {
-    newest?.abort();
-    clearTimeout(waiting);
-    const { signal } = (newest = new AbortController());
-    waiting = setTimeout(async () => {
-      try {
-        const page = parse(await (await fetch(address, { signal })).text());
-        const nodes = [...$(part, page).childNodes].map((node) => document.importNode(node, true));
-        if (signal.aborted) return;
-        const isOpen = $(`${part} details`)?.open;
-        $(part).replaceChildren(...nodes);
-        if (isOpen) $(`${part} details`)?.setAttribute("open", "");
-        document.title = page.title;
-        history.replaceState(null, "", address);
-        then(page);
-      } catch {
-        if (!signal.aborted) location.assign(address);
-      }
-    }, 60);
-  };
-  const here = (name, value) => {
-    const address = new URL(location);
-    address.searchParams.delete("done");
-    address.searchParams.delete(name);
-    if (value) address.searchParams.set(name, value);
-    return address;
-  };
+// A part of another page, shown in this one. The newest answer wins.
+let newest, waiting;
+const show = (address, part, into, then) => {
+	newest?.abort();
+	clearTimeout(waiting);
+	const { signal } = (newest = new AbortController());
+	waiting = setTimeout(async () => {
+		try {
+			const page = await read(await fetch(address, { signal }));
+			if (signal.aborted) return;
+			const isOpen = $(`${into} [open]`);
+			fill($(into), $(part, page));
+			if (isOpen) $(`${into} details`).open = true;
+			then?.(page);
+		} catch {
+			if (!signal.aborted) location.assign(address);
+		}
+	}, 60);
+};
+const turn = (address, part, then) =>
+	show(address, part, part, (page) => {
+		document.title = title = page.title;
+		history.replaceState(null, "", address);
+		then?.(page);
+	});
+const search = $("[type=search]");
+const slider = (page) => $("[type=range]", page);
+on("input", ({ target }) => {
+	const { value } = target;
+	if (target === search && $("#hits")) turn(here("q", value), "#hits");
+	if (target.id === "to") show("/go?q=" + encodeURIComponent(value), "#places", "#go ul");
+	if (target !== slider()) return;
+	turn(here("at", value === target.max ? "" : value), "#version", (page) => {
+		target.ariaValueText = slider(page).ariaValueText;
+		fill($("#slider output"), $("#slider output", page));
+	});
+});
+const slide = (step) => {
+	if (!slider()) return $(`main a[rel=${step < 0 ? "prev" : "next"}]`)?.click();
+	slider().value = +slider().value + step;
+	slider().dispatchEvent(new Event("input", { bubbles: true }));
+};
 
-  const search = $("input[type=search]");
-  if ($("#hits")) search?.addEventListener("input", () => show(here("q", search.value), "#hits"));
+const things = (more = "") => $$(`main :is(.row:has(a), .entry, [data-item]${more})`);
+const find = () => things().findIndex((each) => each.contains(document.activeElement));
+const thing = () => things()[find()];
+let at = -1;
+const focus = (target) => {
+	(target?.matches("[data-item]") ? target : target && $(".what, .mark, a", target))?.focus();
+	target?.scrollIntoView({ block: "nearest" });
+};
+const move = (step) => {
+	at = Math.min(Math.max((find() < 0 ? at : find()) + step, 0), things().length - 1);
+	focus(things()[at]);
+};
 
-  const slider = $("#slider input[type=range]");
-  slider?.addEventListener("input", () => {
-    show(here("at", slider.value === slider.max ? "" : slider.value), "#version", (page) => {
-      const words = $("#slider input[type=range]", page).getAttribute("aria-valuetext");
-      slider.setAttribute("aria-valuetext", words);
-      $("#slider output").textContent = $("#slider output", page).textContent;
-    });
-  });
-  if (slider) $("#slider button").hidden = true;
-  const slide = (step) => {
-    if (!slider) return $(step < 0 ? "main a[rel=prev]" : "main a[rel=next]")?.click();
-    slider.value = Number(slider.value) + step;
-    slider.dispatchEvent(new Event("input"));
-  };
+// The page as it is now; what one reads, has in focus or opened stays.
+const isBusy = () =>
+	$("dialog[open], [data-sent]") ||
+	$$("main :is(textarea, input)").some(
+		(field) => field.type !== "range" && (field.value !== field.defaultValue || field.checked),
+	);
+const nameOf = (node) => node.id || node.getAttribute("href") || words(node);
+const swap = (page) => {
+	const before = new Set(things().map(words));
+	const next = (node) => $(`#${node.id} ~ [data-item]`)?.id;
+	const decided = $$("main .decided").map((node) => [node, next(node), node.closest(".card")?.id]);
+	const active = document.activeElement;
+	const focused = active.closest("main *") && nameOf(active);
+	const opened = $$("main [open] > summary").map(words);
+	const seen = things(", h2").find((each) => topOf(each) > 30);
+	const [text, top] = seen ? [words(seen), topOf(seen)] : [];
+	for (const part of ["main", ".tabs"]) fill($(part), $(part, page));
+	heard = state.stamp = page.body.dataset.stamp;
+	for (const [node, id, card] of decided) {
+		byId(id)?.before(node);
+		node.isConnected || ($(`#${card} ul`) ?? $("main")).append(node);
+	}
+	for (const each of $$("main summary")) each.parentNode.open ||= opened.includes(words(each));
+	const place = things(", h2").find((each) => words(each) === text);
+	if (place) scrollBy(0, topOf(place) - top);
+	const again = $$("main :is(a, button, summary, [tabindex])").find((each) => nameOf(each) === focused);
+	again?.focus({ preventScroll: true });
+	return things().filter((each) => !before.has(words(each)));
+};
 
-  // Focus moves between the rows that are links and the items to decide on.
-  const things = () => [...document.querySelectorAll("main .row:has(a), main [data-item]")];
-  let at = -1;
-  const find = () => things().findIndex((thing) => thing.contains(document.activeElement));
-  const thing = () => things()[find()];
-  const move = (step) => {
-    const all = things();
-    const now = find() < 0 ? at : find();
-    at = Math.min(Math.max(now + step, 0), all.length - 1);
-    const target = all[at]?.matches("[data-item]") ? all[at] : all[at] && $("a", all[at]);
-    target?.focus();
-    target?.scrollIntoView({ block: "nearest" });
-  };
-  document.addEventListener("focusin", () => {
-    for (const each of things()) each.classList.toggle("focus", each === thing());
-  });
+// One stream for all tabs says that memory moved. It never connects again by itself.
+let { title } = document;
+let unseen = 0;
+let asks = false;
+let heard = state.stamp;
+const refresh = async () => {
+	if (asks || heard === state.stamp || end.signal.aborted || isBusy()) return;
+	asks = true;
+	try {
+		const answer = await fetch(here(), { headers: { "Mdmem-Moved": 1 } });
+		const page = await read(answer);
+		if (answer.ok && !isBusy()) {
+			const fresh = swap(page);
+			const mark = (isNew) => fresh.forEach((each) => each.classList.toggle("new", isNew));
+			setTimeout(mark, 5000, mark(true));
+			unseen += document.hidden && fresh.length;
+			title = page.title;
+			document.title = unseen ? `(${unseen}) ${title}` : title;
+		}
+	} catch {
+		tell("");
+	}
+	asks = false;
+};
+const channel = new BroadcastChannel("mdmem");
+const end = new AbortController();
+const hear = ({ data }) => {
+	if (data) return refresh((heard = data));
+	end.abort();
+	$("#still").hidden = false;
+};
+channel.onmessage = hear;
+const tell = (data) => hear({ data }, channel.postMessage(data));
+const listen = () => {
+	const stream = new EventSource("/moved");
+	stream.onmessage = ({ data }) => tell(data);
+	stream.onerror = () => tell("");
+	stream.addEventListener("end", stream.onerror);
+	return new Promise((over) => (end.signal.onabort = () => over(stream.close())));
+};
+if (heard) navigator.locks?.request("mdmem", { signal: end.signal }, listen).catch(() => {});
+on("focusout", () => setTimeout(refresh));
+on("visibilitychange", () => {
+	if (!document.hidden) document.title = ((unseen = 0), title);
+});
 
-  // After a form, its result has the focus; the next key continues where the form was.
-  const PLACE = `mdmem ${location.pathname}`;
-  document.addEventListener("submit", (event) => {
-    if (event.target.method !== "post") return;
-    if (event.target.dataset.sent) return event.preventDefault();
-    event.target.dataset.sent = "1";
-    sessionStorage.setItem(PLACE, find());
-  });
-  addEventListener("pageshow", () => {
-    for (const form of document.forms) delete form.dataset.sent;
-  });
-  if ($("#done")) {
-    at = Number(sessionStorage.getItem(PLACE) ?? 0) - 1;
-    $("#done").focus();
-  }
+// The answer to a form is shown where it stands.
+const toast = (done, isBeside) => {
+	$("#toast")?.remove();
+	done.id = "toast";
+	done.removeAttribute("tabindex");
+	document.body.append(copy(done));
+	// the button beside the item is for everybody
+	for (const each of $$("#toast button")) if (isBeside) (each.tabIndex = -1), (each.ariaHidden = true);
+};
+const send = async (form, submitter) => {
+	const item = form.closest("[data-item], .entry, .card");
+	const isItem = item?.matches("[data-item]");
+	const all = $$("main [data-item]");
+	const place = all.indexOf(item);
+	const next = all[place + 1] ?? all[place - 1];
+	const body = new URLSearchParams(new FormData(form, submitter));
+	let page;
+	try {
+		page = await read(await fetch(form.action, { method: "POST", body }));
+	} catch {
+		return location.assign(here()); // it may have been done: nothing is sent twice
+	}
+	delete form.dataset.sent;
+	item && $(".refused", item)?.remove();
+	const done = $("#done", page);
+	if (done) {
+		const line = words(done.firstElementChild);
+		done.remove();
+		$(`.decided [value="${body.get("commit")}"]`)?.closest(".decided").remove();
+		if (isItem) {
+			fill(item, done);
+			$("p", item).textContent = line.match(/^\w+( both)?/)[0] + ($("form", item) ? " · " : "");
+			item.className = "decided";
+			delete item.dataset.item;
+		}
+		swap(page);
+		toast(done, isItem);
+		focus(byId(isItem ? next?.id : item?.id));
+	} else if (item) {
+		const textContent = $$("main > p", page).slice(0, -1).map(words).join(" ") || page.title;
+		const about = { textContent, className: "band refused", role: "alert" };
+		item.append(Object.assign(document.createElement("p"), about));
+	} else swap(page);
+	history.replaceState(null, "", here());
+};
+on("submit", (event) => {
+	const form = event.target;
+	if (form.method !== "post") return;
+	event.preventDefault();
+	if (!form.dataset.sent) send(form, event.submitter, (form.dataset.sent = 1));
+});
+let last;
+on("click", ({ target, shiftKey }) => {
+	if (target.type !== "checkbox") return;
+	const boxes = [...target.form.elements].filter((each) => each.type === "checkbox");
+	const ends = [last, target].map((each) => boxes.indexOf(each)).sort((a, b) => a - b);
+	if (shiftKey && ends[0] >= 0) boxes.slice(...ends).forEach((each) => (each.checked = target.checked));
+	last = target;
+});
+// A fact is edited in place, by the form of its page.
+const edit = async () => {
+	const item = thing();
+	const link = item && $("a[href^='/fact/']", item);
+	if (!link || $("textarea", item)) return $("main textarea")?.focus();
+	const form = $("form[action='/do/replace']", await read(await fetch(link.href)));
+	if (!form) return;
+	item.append(copy(form));
+	$("[name=back]", item).value = location.pathname + location.search;
+	$("textarea", item).focus();
+};
 
-  const help = $("#keys");
-  if (help) $("button", help).addEventListener("click", () => help.close());
-
-  // The keys of `mdmem review` decide here too.
-  const decide = (key) => thing() && $(`[data-key~="${key}"]`, thing())?.click();
-  const KEYS = {
-    "/": () => search?.select(),
-    j: () => move(1),
-    k: () => move(-1),
-    y: decide,
-    n: decide,
-    1: decide,
-    2: decide,
-    b: decide,
-    "[": () => slide(-1),
-    "]": () => slide(1),
-    u: () => $("#done button")?.click(),
-    "?": () => help?.showModal(),
-  };
-  const FIELDS = "input:not([type=range]), textarea";
-  let isGoing = false;
-  document.addEventListener("keydown", (event) => {
-    const { key, target } = event;
-    if (event.ctrlKey || event.altKey || event.metaKey || event.isComposing) return;
-    if (key === "Escape") return target.blur();
-    if (target.matches(FIELDS) || $("dialog[open]")) return;
-    if (key === "Enter" && target.matches("[data-item]")) $("a", target)?.click();
-    const wasGoing = isGoing;
-    isGoing = key === "g" && !wasGoing;
-    const tab = wasGoing && "tdmrn".includes(key) && $(`.tabs a:nth-of-type(${"tdmrn".indexOf(key) + 1})`);
-    const act = tab ? () => tab.click() : Object.hasOwn(KEYS, key) && KEYS[key];
-    if (!act) return;
-    event.preventDefault();
-    act(key);
-  });
-})();
+const press = (key) => thing() && $(`[data-key~="${key}"]`, thing())?.click();
+const KEYS = {
+	"/": () => search?.select(),
+	j: () => move(1),
+	k: () => move(-1),
+	e: edit,
+	"[": () => slide(-1),
+	"]": () => slide(1),
+	u: () => $("#toast button, #done button")?.click(),
+	"?": () => $("#keys")?.showModal(),
+};
+for (const key of "yn12b") KEYS[key] = press;
+let isGoing = false;
+on("keydown", (event) => {
+	const { key, target } = event;
+	if (event.altKey || event.isComposing) return;
+	let act = Object.hasOwn(KEYS, key) && KEYS[key];
+	if (event.ctrlKey || event.metaKey) act = key === "k" && (() => $("#go")?.showModal());
+	else if (key === "Escape") return target.blur();
+	else if (key === "Enter" && target.id === "to") act = () => $("#go ul a")?.click();
+	else if (target.matches("input:not([type=range], [type=checkbox]), textarea") || $("dialog[open]")) return;
+	else {
+		if (key === "Enter" && target.matches("[data-item]")) $("a", target)?.click();
+		const tab = isGoing && "tdmrn".indexOf(key) + 1;
+		isGoing = key === "g" && !isGoing;
+		if (tab) act = () => $(`.tabs a:nth-of-type(${tab})`).click();
+	}
+	if (!act) return;
+	event.preventDefault();
+	act(key);
+});

@@ -173,6 +173,53 @@ def search(reader: Reader, query: Query) -> Page:
     )
 
 
+_MOST_PLACES = 6
+
+
+@dataclass(frozen=True, slots=True)
+class PlaceLink:
+    """Somewhere to go: a file, a section, a fact, or a form that is opened there."""
+
+    kind: str
+    words: str
+    address: str
+
+
+def go(reader: Reader, query: Query) -> Page:
+    """Where some words may lead: to files, sections and facts, and to forms."""
+    asked = query.get("q", "").strip()
+    links = reader.links
+    folded = asked.casefold().split()
+    paths = [
+        path
+        for path in reader.memory.workspace.memory_paths(str)
+        if folded and all(word in path.casefold() for word in folded)
+    ]
+    hits = reader.memory.search(Search(query=asked, limit=_MOST_HITS)).hits if asked else ()
+    own = [hit for hit in hits if hit.workspace is None]
+    sections = dict.fromkeys(
+        (hit.path, hit.section)
+        for hit in own
+        if hit.section and any(word in hit.section[-1].casefold() for word in folded)
+    )
+    places = [
+        *(PlaceLink("file", path, links.file(path)) for path in paths[:_MOST_PLACES]),
+        *(
+            PlaceLink("section", f"{path} › {section[-1]}", links.section(path, section))
+            for path, section in list(sections)[:_MOST_PLACES]
+        ),
+        *(PlaceLink("fact", hit.text, links.fact(hit.fact)) for hit in own if hit.fact),
+        *(
+            PlaceLink("form", words, f"{links.today()}?add=1#add")
+            for words in (("Log what happened", "Remember a fact") if reader.can_write else ())
+            if all(word in words.casefold() for word in folded)
+        ),
+    ]
+    values = {"places": places, "wanted": asked}
+    places_json = {"places": [[each.kind, each.words, each.address] for each in places]}
+    return Page(template="go", title="Go to", values=values, data=places_json, back="/go")
+
+
 def _request(asked: Query) -> Search | None:
     if not asked.keys() - {"at", "history", "source", "file"}:
         return None

@@ -142,6 +142,7 @@ def today(reader: Reader, query: Query) -> Page:
     ]
     values: dict[str, Any] = {
         "fact_count": fact_count,
+        "add_open": "add" in query,
         "notes": _notes(activity.notes, conflicts.notes, expiring.notes),
         "chart": charts.bars_by_day(activity.days, reader.links),
         "changed": change_rows(reader, curated.changes[:_MOST_ROWS]),

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
-from mdmem.model import CommitId, FilePath, SectionPath
+from mdmem.model import CommitId, FactId, FilePath, SectionPath
 from mdmem.model.errors import PathProblem
+from mdmem.model.history import FactHistory, ShowHistory
 from mdmem.model.proposals import (
     AdviceKind,
     ListedItem,
@@ -19,6 +21,7 @@ from mdmem.model.proposals import (
     ProposalView,
     ReviewResult,
 )
+from mdmem.model.searches import Hit
 from mdmem.page.pages import Page, Piece, Query, Reader, SourceMark, difference, kept, source_mark
 from mdmem.past.differences import DiffKind
 from mdmem.proposals.listings import digest
@@ -48,8 +51,10 @@ def review(reader: Reader, query: Query) -> Page:
             shown.append(ShownCard(card, items))
         left -= len(items)
     other = [each for each in advice.advice if each.kind is not AdviceKind.CONTRADICTION]
+    pairs = conflicts.conflicts[:_MAX_PAIRS]
     values = {
-        "pairs": conflicts.conflicts[:_MAX_PAIRS],
+        "pairs": pairs,
+        "reasons": _reasons(reader, [each for pair in pairs for each in (pair.first, pair.second)]),
         "pair_count": len(conflicts.conflicts),
         "cards": shown,
         "places": _places(reader, shown),
@@ -99,6 +104,18 @@ def proposal(reader: Reader, query: Query) -> Page:
         tab="review",
         back=reader.links.review(view.id),
     )
+
+
+def _reasons(reader: Reader, hits: Sequence[Hit]) -> Mapping[FactId, str]:
+    """Why some facts were written, as far as somebody said it."""
+
+    def reasons(facts: tuple[FactId, ...]) -> dict[FactId, str]:
+        asked = (ShowHistory(fact, by_id=True, limit=1) for fact in facts)
+        told = (each for each in map(reader.memory.history, asked) if isinstance(each, FactHistory))
+        return {each.fact: each.chain[-1].made.reason or "" for each in told if each.chain}
+
+    facts = dict.fromkeys(hit.fact for hit in hits if hit.fact and not hit.uncommitted)
+    return defaultdict(str, kept(reader, reasons, tuple(facts)))
 
 
 def _places(reader: Reader, shown: Sequence[ShownCard]) -> set[tuple[str, SectionPath]]:
