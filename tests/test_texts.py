@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -17,14 +18,14 @@ from mdmem.context.parts import entry_text
 from mdmem.index.indexed import passages
 from mdmem.memory import Memory
 from mdmem.model import FileKind, FilePath, Status
-from mdmem.model.history import DayView, ShowBlame, ShowChanges
+from mdmem.model.history import DayView, ShowBlame, ShowChanges, ShowHistory
 from mdmem.model.prompts import BuildContext
 from mdmem.model.reads import Show
 from mdmem.model.searches import ListFacts, Search
 from mdmem.model.writes import Action, EditSection, Forget, Log, Remember, Save, WriteOptions
 from mdmem.show.hits import search_text, with_excerpts
 from mdmem.text.document import parse
-from mdmem.text.facts import entries, excerpt, word_stems
+from mdmem.text.facts import entries, excerpt, items, word_stems
 
 
 @pytest.fixture
@@ -582,6 +583,40 @@ class TestNested:
         at.apply(Forget(f"{shown} of them"))
         at.apply(Forget(f"Pump > {shown}"))
         assert at.read("MEMORY.md").endswith("# Memory\n\n- *Pump*\n")
+
+    def test_a_fact_with_its_words_comes_first(self, at: Desk):
+        vehicles = memory(at, self.TEXT)
+        vehicles.apply(Log("loud"))
+        for file in (None, "MEMORY.md"):
+            vehicles.apply(Remember("silent", file=file, options=WriteOptions(supersedes="loud")))
+            assert "\t\t- loud\n" in at.read("MEMORY.md")
+            (link, *_) = vehicles.history(ShowHistory("loud")).chain
+            assert (link.path[:7], link.status) == ("memory/", "superseded")
+            vehicles.apply(Log("loud", again=True))
+
+    @pytest.mark.parametrize(
+        "change",
+        [
+            Remember("gas", options=WriteOptions(supersedes="car engine: petrol")),
+            Remember("gas", key="car engine"),
+            Forget("loud"),
+        ],
+    )
+    def test_a_commit_states_what_the_item_around_became(self, at: Desk, change: Remember | Forget):
+        memory(at, self.TEXT)
+        at.apply(change)
+        before, after = (
+            next(each for each in items(parse(text)) if "Car" in each.raw).fact.id
+            for text in (self.TEXT, at.read("MEMORY.md"))
+        )
+        message = at.git("log", "-1", "--format=%B")
+        assert re.findall(r"Mdmem-Supersedes: (.*)", message) == [f"{before} {after}"]
+
+    def test_what_is_nothing_but_a_picture_can_be_forgotten(self, at: Desk):
+        memory(at, "# Memory\n\n- Boat\n  - ![[boat.png]]\n- ![[map.png]]\n  - Kiel\n")
+        at.apply(Forget("![[boat.png]]"))
+        at.apply(Forget("Kiel"))
+        assert at.read("MEMORY.md") == "# Memory\n\n- Boat\n- ![[map.png]]\n"
 
     def test_tasks_in_a_list_of_projects(self, at: Desk):
         text = "# Memory\n\n- Boat\n  - [ ] paint the hull\n  - [x] sell the mast\n"

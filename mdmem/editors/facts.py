@@ -7,7 +7,7 @@ from datetime import date
 
 from mdmem.editors import EditResult, list_items
 from mdmem.editors.section import append_to_section, create, same_outline
-from mdmem.model import PATH_SEPARATOR, Fact, FactId, Op, SectionPath, Source, Supersession
+from mdmem.model import Fact, FactId, Op, SectionPath, Source, Supersession
 from mdmem.model.errors import FactProblem, SectionProblem, field
 from mdmem.model.rules import parse_day
 from mdmem.model.writes import Action, EditSection, Remember
@@ -29,16 +29,14 @@ from mdmem.text.document import (
     with_line_end,
 )
 from mdmem.text.facts import (
-    DEEPEST,
     Item,
-    bare_words,
     before_marks,
     head_fact,
     holds_key,
     item_inside,
-    item_name,
     item_text,
     items,
+    nested_items,
     normalise,
     parse_item,
     parse_text,
@@ -111,11 +109,13 @@ def remember(
     today: date,
     candidates: Sequence[Item],
     foundations: list_items.Foundations | None = None,
+    nested: bool = True,
 ) -> tuple[EditResult, FactId]:
     """Put a fact into a document; the only value of its key is replaced.
 
     `candidates` are the `similar_items` of the document. `foundations` are needed where
-    `needs_foundations` says so; by default all are equal.
+    `needs_foundations` says so; by default all are equal. `nested`: an item in another one may be
+    superseded, and the fact is then the item around it.
     Raises SectionProblem: the section is missing or ambiguous, or several have the key.
     FactProblem: `key-ambiguous`, `fact-not-found`, `fact-ambiguous`. TextProblem: a text, key, kind
     or tag that cannot be stored.
@@ -127,8 +127,8 @@ def remember(
         for item in candidates
         if request.key and holds_key(item.fact, request.key) and _holds_on(today, item.fact)
     ]
-    if not holders and (nested := _replace_nested(document, request)):
-        return nested
+    if nested and not holders and (replaced := _replace_nested(document, request)):
+        return replaced
     section = _section_to_write(document, request, holders)
     if section is None:
         return _remember_in_new_section(document, request)
@@ -163,27 +163,30 @@ def remember(
 
 def _replace_nested(document: Document, request: _Request) -> tuple[EditResult, FactId] | None:
     """Replace the value of a key that the only nested item has, or the nested item superseded."""
-    change, done = request.change, list[tuple[EditResult, FactId]]()
-    key, name = request.key, change.options.supersedes
-    around = _items_below(document, change.section)
+    change, key, name = request.change, request.key, request.change.options.supersedes
     if change.also or (name and fact_names.items_matching(items(document), name)):
         return None
     if name:
-        around, words = _around_named(around, name)
-
-    def is_meant(item: Item) -> bool:
-        if name:
-            return bool(fact_names.items_matching((item,), words, keys=True))
-        return key is not None and holds_key(item.fact, key)
+        meant = nested_named(document, name, change.section)
+    else:
+        below = items_below(document, change.section) if key else ()
+        meant = _only_nested(
+            (around, item)
+            for around in below
+            for item, _ in nested_items(around)
+            if key and holds_key(item.fact, key)
+        )
+    if meant is None:
+        return None
+    done = list[tuple[EditResult, FactId]]()
 
     def replaced(inside: Document, item: Item) -> str:
         done.append(_replace(inside, (), item, request))
         return done[-1][0].text
 
-    text = edit_nested(document, around, is_meant, replaced) if name or key else None
-    if text is None:
-        return None
-    return replace(done[-1][0], text=text, section=_section_changed(document, text)), done[-1][1]
+    edited = _edit_nested(document, *meant, replaced)
+    fact = edited.supersedes[0].new if edited.supersedes else meant[0].fact.id
+    return replace(edited, op=Op.REMEMBER, kept=done[-1][0].kept), fact
 
 
 def _states_with_rest(document: Document, item: Item, request: _Request) -> bool:
@@ -493,33 +496,55 @@ def items_named(
 # Items of nested lists: an edit of one is an edit of the lines of the item around it.
 
 
-def edit_nested(
-    document: Document,
-    around: Iterable[Item],
-    is_meant: Callable[[Item], bool],
-    edit: Callable[[Document, Item], str],
-    depth: int = 0,
-) -> str | None:
-    """The text with the one item edited that is meant, in some items at any depth; else None.
-
-    `edit` gets the text of the list around it, where it is at the top. Raises FactProblem
-    (`fact-ambiguous`), SectionProblem (`body-escapes-section`).
+def nested_named(document: Document, name: str, address: str | None) -> tuple[Item, Item] | None:
+    """The nested item that a name means, which may be as a search shows it, behind the item around
+    it. Raises FactProblem (`fact-ambiguous`).
     """
-    texts: list[str] = []
-    for item in around:
-        # Most items have one line, and nothing in them.
-        if item.end == item.start + 1 or depth == DEEPEST:
-            continue
-        inside = item_inside(item_text(item.raw))
-        meant = [each for each in items(inside) if is_meant(each)]
-        deeper = None if meant else edit_nested(inside, items(inside), is_meant, edit, depth + 1)
-        edited = [edit(inside, each) for each in meant] or filter(None, (deeper,))
-        texts += [_with_lines(document, item, inside, text) for text in edited]
-    if len(texts) > 1:
+    found = [
+        (around, item, text)
+        for around in items_below(document, address)
+        for item, text in nested_items(around)
+    ]
+    meant = fact_names.nested_matching(((item, text) for _, item, text in found), name)
+    starts = {item.start for item in meant}
+    return _only_nested((around, item) for around, item, _ in found if item.start in starts)
+
+
+def _only_nested(meant: Iterable[tuple[Item, Item]]) -> tuple[Item, Item] | None:
+    found = tuple(meant)
+    if len(found) > 1:
         raise FactProblem(
-            "fact-ambiguous", f"{len(texts)} nested items are meant", "Give the words of one."
+            "fact-ambiguous", f"{len(found)} nested items are meant", "Give the words of one."
         )
-    return texts[0] if texts else None
+    return found[0] if found else None
+
+
+def _edit_nested(
+    document: Document, around: Item, nested: Item, edit: Callable[[Document, Item], str]
+) -> EditResult:
+    """Edit a nested item, whose lines are those in the document; the item around it is replaced.
+
+    `edit` gets the text of the list around it, where it is at the top. Raises SectionProblem
+    (`body-escapes-section`).
+    """
+    text = _with_nested(document, around, nested, edit)
+    edited = EditResult(text=text, op=Op.FORGET, section=document.path_at(around.start))
+    now = (each.fact.id for each in items(parse(text)) if each.start == around.start)
+    pairs = (Supersession(around.fact.id, fact) for fact in now if fact != around.fact.id)
+    return replace(edited, supersedes=tuple(pairs))
+
+
+def _with_nested(
+    document: Document, around: Item, nested: Item, edit: Callable[[Document, Item], str]
+) -> str:
+    inside = item_inside(item_text(around.raw))
+    start, end = nested.start - around.start, nested.end - around.start
+    lower = replace(nested, start=start, end=end, raw=inside.slice(start, end))
+    # an item of embeds alone is none of these
+    item = next((each for each in items(inside) if each.start <= start < each.end), lower)
+    is_here = item.start == start
+    text = edit(inside, item) if is_here else _with_nested(inside, item, lower, edit)
+    return _with_lines(document, around, inside, text)
 
 
 def _with_lines(document: Document, item: Item, inside: Document, edited: str) -> str:
@@ -535,41 +560,25 @@ def _with_lines(document: Document, item: Item, inside: Document, edited: str) -
 
 
 def forget_nested(document: Document, name: str, address: str | None) -> EditResult | None:
-    """A document without the nested item that a name means, which may be as a search shows it;
-    None where it means none.
-    """
-    around, words = _around_named(_items_below(document, address), name)
-    text = edit_nested(
-        document,
-        around,
-        lambda item: bool(fact_names.items_matching((item,), words, keys=True)),
-        lambda inside, item: forget(inside, item).text,
-    )
-    if text is None:
-        return None
-    return EditResult(text=text, op=Op.FORGET, section=_section_changed(document, text))
+    """A document without the nested item that a name means; None where it means none."""
+    meant = nested_named(document, name, address)
+    return forget_at(document, meant[1]) if meant else None
 
 
-def _around_named(around: list[Item], name: str) -> tuple[list[Item], str]:
-    """The items in which a name may mean one, and its words without those of the items around."""
-    above, _, last = name.partition(PATH_SEPARATOR)
-    shown = bare_words(above)
-    if named := [item for item in around if last and bare_words(item_name(item.raw)) == shown]:
-        return named, last.rpartition(PATH_SEPARATOR)[2]
-    return around, name
+def forget_at(document: Document, item: Item) -> EditResult:
+    """A document without one of its items, which may be nested in another."""
+    around = next(each for each in items(document) if each.start <= item.start < each.end)
+    if around.start == item.start:
+        return forget(document, around)
+    return _edit_nested(document, around, item, lambda inside, each: forget(inside, each).text)
 
 
-def _items_below(document: Document, address: str | None) -> list[Item]:
+def items_below(document: Document, address: str | None) -> list[Item]:
     """The items in the sections that an address names; None: all."""
     if address is None:
         return list(items(document))
     named = matching_sections(document, address)
     return [item for section in named for item in section_items(document, section)]
-
-
-def _section_changed(document: Document, text: str) -> SectionPath:
-    line, _ = common_ends(document.lines, parse(text).lines)
-    return document.path_at(line)
 
 
 def forget(document: Document, item: Item) -> EditResult:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
-from mdmem.model import FactId
+from mdmem.model import PATH_SEPARATOR, FactId
 from mdmem.model.errors import FactProblem, TextProblem
 from mdmem.startup import late
 from mdmem.text.facts import (
@@ -15,6 +15,7 @@ from mdmem.text.facts import (
     holds_key,
     item_text,
     normalise,
+    own_text,
     parse_item,
     parse_text,
     write_item,
@@ -49,6 +50,29 @@ def items_matching(facts: Iterable[Item], name: str, keys: bool = False) -> tupl
     require_one_sort(words, fitting)
     require_unique_id(prefix, {item.fact.id for item in by_id})
     return by_text or by_key or by_id
+
+
+def nested_matching(found: Iterable[tuple[Item, str]], name: str) -> tuple[Item, ...]:
+    """The nested items that a name means: as a search shows them, by their own words, key or id.
+
+    The words of the outermost item may come in front of their own. Raises as `items_matching`.
+    """
+    pairs, shown = tuple(found), bare_words(name)
+    above, _, own = shown.rpartition(PATH_SEPARATOR)
+    with_words = tuple(item for item, text in pairs if bare_words(text) == shown)
+    if with_words:
+        return with_words
+    if own and above:
+        head = above + PATH_SEPARATOR
+        below = [item for item, text in pairs if bare_words(text).startswith(head)]
+        if named := items_matching(below, name.rpartition(PATH_SEPARATOR)[2], keys=True):
+            return named
+    prefix = id_prefix(name)
+    return items_matching([item for item, _ in pairs], name, keys=True) or tuple(
+        item
+        for item, _ in pairs
+        if prefix and parse_text(own_text(item.fact.text)).id.startswith(prefix)
+    )
 
 
 def _with_text(candidates: Sequence[Item], name: str) -> tuple[Item, ...]:

@@ -122,10 +122,29 @@ def is_open_task(entry: Entry) -> bool:
     return _item_words(entry).startswith(OPEN_BOX)
 
 
+def is_nested(entry: Entry) -> bool:
+    """True for an item of a list in another item."""
+    return entry.fact is None and MARKER.match(entry.first_line) is not None
+
+
 def own_words(entry: Entry) -> str:
-    """The text of an entry; of an item in another one, without the words of those around it."""
-    is_nested = entry.fact is None and MARKER.match(entry.first_line)
-    return entry.text.rpartition(PATH_SEPARATOR)[2] if is_nested else entry.text
+    """The text of an entry; of an item in another one, without the words of those around it, of a
+    row without those of the table's head.
+    """
+    if not is_nested(entry):
+        return entry.first_line if is_row(entry) else entry.text
+    head, line_end, rest = entry.text.partition("\n")
+    *around, last = head.split(PATH_SEPARATOR)
+    for number in range(1, len(around)):  # its own words may hold the separator
+        own = PATH_SEPARATOR.join((*around[number:], last))
+        if own in entry.first_line:
+            return own + line_end + rest
+    return last + line_end + rest
+
+
+def line_id(entry: Entry) -> FactId | None:
+    """The id of an item in another one by its own words; none of what is no item."""
+    return parse_text(own_words(entry)).id if is_nested(entry) else None
 
 
 def _item_words(entry: Entry) -> str:
@@ -397,11 +416,15 @@ def item_name(item: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Nested:
-    """An item of a list in another item, whose lines `start` up to `end` (from 0) are its own."""
+    """An item of a list in another item, whose lines `start` up to `end` (from 0) are its own;
+    those up to `last` are it and what is beneath, which reads `raw`.
+    """
 
     fact: Fact
     start: int
     end: int
+    last: int
+    raw: str
     text: str
     """Its own words behind those of the items around it."""
 
@@ -419,9 +442,21 @@ def _nested(item: str, above: tuple[str, ...] = ()) -> tuple[_Nested, ...]:
             own = own_text(fact.text) if len(around) < DEEPEST else fact.text
             words = PATH_SEPARATOR.join((*around, _shown(own)))
             own_end = start + deeper[0].start if deeper else end
-            found.append(_Nested(fact, start, own_end, words))
-        found += [replace(each, start=start + each.start, end=start + each.end) for each in deeper]
+            found.append(
+                _Nested(fact=fact, start=start, end=own_end, last=end, raw=raw, text=words)
+            )
+        found += [
+            replace(each, start=start + each.start, end=start + each.end, last=start + each.last)
+            for each in deeper
+        ]
     return tuple(found)
+
+
+def nested_items(item: Item) -> Iterator[tuple[Item, str]]:
+    """The items of lists in an item, each with its words behind those of the items around it."""
+    for each in _nested(item.raw):
+        start, end = item.start + each.start, item.start + each.last
+        yield Item(each.fact, start, end, each.raw), each.text
 
 
 def nested_at(item: Item, line: int) -> str | None:

@@ -54,6 +54,8 @@ def _at_home(workspace: Workspace, edit: Remember) -> Remember:
         return edit
     places = lookup.locate_fact(workspace, name, lookup.EDITABLE)
     if not places:
+        if _is_current(workspace, name):
+            return edit
         return replace(edit, file=lookup.file_of_nested(workspace, name, None))
     if len(places) != 1 or places[0].path == workspace.curated:
         return edit
@@ -88,16 +90,25 @@ def _edit(
         if needs_foundations
         else None
     )
-    result, fact = fact_editor.remember(
-        document, edit, workspace.now().date(), similar, item_foundations
-    )
     name = edit.options.supersedes
-    if name and not items_matching(items(document), name):
-        # of a nested item that is replaced, the item around it is another one now
-        now = (each.fact.id for each in items(parse(result.text)) if each.raw not in document.text)
-        if fact_editor.forget_nested(document, name, edit.section) and (around := next(now, None)):
-            return EditedText(result=result, fact=around, superseded=around)
+    is_nested = bool(
+        name
+        and not items_matching(items(document), name)
+        and not _is_current(workspace, name)
+        and fact_editor.nested_named(document, name, edit.section)
+    )
+    result, fact = fact_editor.remember(
+        document, edit, workspace.now().date(), similar, item_foundations, is_nested or not name
+    )
+    if is_nested:
+        return EditedText(result=result, fact=fact, superseded=fact)
     return EditedText(result=result, fact=fact, foundations=item_foundations)
+
+
+def _is_current(workspace: Workspace, name: str) -> bool:
+    """True if a fact of memory, be it in a log, is meant: a nested item comes behind it."""
+    found = lookup.locate_fact(workspace, name, tuple(FileKind))
+    return bool(found and lookup.current_locations(workspace, found))
 
 
 def _complete_note(note: CommitNote, edit: Remember, added: tuple[FactId, ...]) -> CommitNote:
