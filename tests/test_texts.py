@@ -25,7 +25,7 @@ from mdmem.model.searches import ListFacts, Search
 from mdmem.model.writes import Action, EditSection, Forget, Log, Remember, Save, WriteOptions
 from mdmem.show.hits import search_text, with_excerpts
 from mdmem.text.document import parse
-from mdmem.text.facts import entries, excerpt, items, word_stems
+from mdmem.text.facts import entries, excerpt, fact_id, items, word_stems
 
 
 @pytest.fixture
@@ -449,7 +449,7 @@ class TestRows:
         assert dated.texts("stork", "2026-03-01")[0] == "Host: stork · Port: 9002"
         assert dated.texts("stork", "2026-03-01", as_of="2026-01-20")[0].endswith("8002")
         statuses = {hit.text: hit.status for hit in dated.search("stork", history=True)}
-        assert statuses["Host: stork · Port: 8002"] == Status.REMOVED
+        assert statuses["Host: stork · Port: 8002"] == Status.SUPERSEDED
         origins = {hit.text[6:11]: hit.commit for hit in dated.search("port", "2026-03-01")}
         assert origins["heron"] != origins["stork"] == origins["crane"]
 
@@ -524,7 +524,8 @@ class TestNested:
         dated.at.write("MEMORY.md", self.TEXT.replace("petrol", "gas"))
         dated.on("2026-02-10").save(Save())
         hits = {hit.text: hit for hit in dated.search("car engine", "2026-03-01", history=True)}
-        assert hits["Car > car engine: petrol"].status == Status.REMOVED
+        assert hits["Car > car engine: petrol"].status == Status.SUPERSEDED
+        assert hits["Car > car engine: petrol"].superseded_by == fact_id("car engine: gas")
         assert hits["Car > car engine: gas"].since > hits["Car > car engine: gas > loud"].since
         assert dated.texts("pier seven", "2026-03-01")[0] == "Boat > moored at pier seven"
 

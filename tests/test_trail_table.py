@@ -237,7 +237,8 @@ def test_facts_that_begin_with_a_key_in_other_letters(
 
 
 def test_facts_of_a_key_in_capitals_or_ended_are_among_them_and_other_text_is_not(trail: Trail):
-    begun = [occurrence(1, "Employer: Acme"), occurrence(1, "employer: Acme", fact=None)]
+    text = occurrence(1, "employer: Acme", fact=None, first_line="employer: Acme")
+    begun = [occurrence(1, "Employer: Acme"), text]
     append_steps(
         trail, Step(begun=begun), Step(ended=[Ending(1, entry("Employer: Acme"), Fate.REMOVED)])
     )

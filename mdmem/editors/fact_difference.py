@@ -61,6 +61,14 @@ def items_difference(
     )
 
 
+def successors(before: Sequence[Item], after: Sequence[Item], is_stated: bool) -> list[_Pair]:
+    """Pair what one place lost with what superseded it there; `is_stated`: the only ones did."""
+    place = _Section(before, after)
+    if is_stated and len(place.removed) == len(place.added) == 1:
+        return [(place.removed[0], place.added[0])]
+    return place.successors(())
+
+
 def changed_paths(before: Document | None, after: Document) -> set[SectionPath]:
     old, new = _texts_by_section(before) if before else {}, _texts_by_section(after)
     return {path for path in (*old, *new) if old.get(path) != new.get(path)}

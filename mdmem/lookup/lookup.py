@@ -709,7 +709,9 @@ def fact_by_key(trail: Trail, key: str, path: FilePath | None = None) -> FactId 
     candidates = [
         each
         for each in trail.occurrences_with_key(key)
-        if path in (None, each.entry.path) and holds_key(parse_text(each.entry.text), key)
+        if each.entry.fact
+        and path in (None, each.entry.path)
+        and holds_key(parse_text(each.entry.text), key)
     ]
     candidates = _in_order(trail, candidates)
     current = {each.entry.fact: each.entry for each in candidates if _is_current(trail, each)}

@@ -4,13 +4,14 @@ chains of facts that replaced each other. Pure.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, pairwise
 from typing import TYPE_CHECKING
 
+from mdmem.editors.fact_difference import successors
 from mdmem.editors.pairs import pair_by_key
 from mdmem.editors.sections import SectionPart, became, ranges_to_match, under_paths, whole_range
-from mdmem.model import FactId, FilePath, SectionPath, Status
+from mdmem.model import PATH_SEPARATOR, Fact, FactId, FilePath, SectionPath, Status
 from mdmem.model.trail import (
     CLOSING_MARKS,
     Entry,
@@ -23,7 +24,15 @@ from mdmem.model.trail import (
 )
 from mdmem.startup.records import dataclass
 from mdmem.text.document import Document, common_ends
-from mdmem.text.facts import entries, own_words
+from mdmem.text.facts import (
+    Item,
+    entries,
+    is_nested,
+    is_row,
+    line_id,
+    own_words,
+    parse_text,
+)
 
 if TYPE_CHECKING:
     from mdmem.past.line import EarlierTrail
@@ -51,13 +60,14 @@ class ChainLink:
 
 
 def fact_chain(
-    fact: FactId, trail: Trail, among: Collection[int] | None = None
+    fact: FactId, trail: Trail, among: Collection[int] | None = None, nested: bool = False
 ) -> tuple[ChainLink, ...]:
     """Follow a fact to what it replaced and what replaced it, and so on; oldest first.
 
-    `among` are the numbers of the occurrences to start from (None: all of the fact).
+    `among` are the numbers of the occurrences to start from (None: all of the fact). `nested`: of
+    an item in another one, by its `line_id`.
     """
-    builder = _ChainBuilder(trail)
+    builder = _ChainBuilder(trail, nested)
     waiting = [
         run
         for run in builder.runs(fact)
@@ -93,8 +103,8 @@ class _OccurrenceRun:
 
 
 class _ChainBuilder:
-    def __init__(self, trail: Trail) -> None:
-        self._trail = trail
+    def __init__(self, trail: Trail, nested: bool) -> None:
+        self._trail, self._nested = trail, nested
         self._runs: dict[FactId, list[_OccurrenceRun]] = {}
         self._ranks: Mapping[int, int] = {}
 
@@ -105,9 +115,8 @@ class _ChainBuilder:
 
     def runs(self, fact: FactId) -> list[_OccurrenceRun]:
         if fact not in self._runs:
-            own = [
-                each for each in self._trail.occurrences_of(fact) if each.fate is not Fate.JOINED
-            ]
+            every = self._trail.occurrences_of(fact, self._nested)
+            own = [each for each in every if each.fate is not Fate.JOINED]
             self._runs[fact] = sorted(map(self._run, joined_by_moves(own)), key=lambda run: run.key)
         return self._runs[fact]
 
@@ -167,11 +176,9 @@ class _ChainBuilder:
         return [each for each in candidates if each.begun > over][:1] or candidates[-1:]
 
     def predecessors(self, run: _OccurrenceRun) -> list[_OccurrenceRun]:
-        facts = {
-            each.entry.fact
-            for each in self._trail.predecessors_of(run.occurrences[0].entry.fact or FactId(""))
-        }
-        candidates = [each for fact in facts if fact is not None for each in self.runs(fact)]
+        before = self._trail.predecessors_of(self._id(run.occurrences[0]))
+        facts = {self._id(each) for each in before if (each.entry.fact is None) == self._nested}
+        candidates = [each for fact in facts for each in self.runs(fact)]
         return [
             each
             for each in candidates
@@ -181,7 +188,7 @@ class _ChainBuilder:
     def link(self, run: _OccurrenceRun) -> ChainLink:
         last = run.occurrences[-1]
         return ChainLink(
-            id=last.entry.fact or FactId(""),
+            id=self._id(last),
             entry=last.entry,
             origin=last.origin,
             start=self._commit(run.occurrences[0].begun),
@@ -189,6 +196,10 @@ class _ChainBuilder:
             status=run.status,
             also=self._other_origins(run),
         )
+
+    def _id(self, occurrence: Occurrence) -> FactId:
+        entry = occurrence.entry
+        return entry.fact or line_id(entry) or FactId("")
 
     def _other_origins(self, run: _OccurrenceRun) -> tuple[TrailCommit, ...]:
         """The commits that brought the line in on other sides than its own, earliest first."""
@@ -199,7 +210,7 @@ class _ChainBuilder:
         ]
         confirmed = [before for before, after in pairs if not after.reaches(before.number)]
         begun = {each.begun for each in run.occurrences}
-        same = self._trail.occurrences_of(last.entry.fact or FactId(""))
+        same = self._trail.occurrences_of(self._id(last), self._nested)
         joined = [
             self._commit(each.begun)
             for each in same
@@ -385,6 +396,8 @@ def changed_revisions(
     return sorted(ended), begun
 
 
+_MOST_COMPARED = 200
+"""Characters of a text that are compared with what may have replaced it."""
 _FEW = 16
 """With more lines than this for each changed entry, the trail is asked for these alone."""
 
@@ -417,6 +430,9 @@ class EntryMatches:
     moved: list[MovedEntry]
     unmatched_old: list[OldEntry]
     unmatched_new: list[Entry]
+    old: Sequence[Entry] = ()
+    new: Sequence[Entry] = ()
+    """All entries where the file differs."""
 
 
 def match_in_file(
@@ -477,6 +493,8 @@ def match_in_file(
             by_line[entry.start_line] for entry in old_rest if entry.start_line in by_line
         ],
         unmatched_new=new_rest,
+        old=old,
+        new=new,
     )
 
 
@@ -508,6 +526,75 @@ def match_across(files: Sequence[EntryMatches]) -> None:
                 file.moved.append(MovedEntry(old, entry, False, False))
             else:
                 file.unmatched_new.append(entry)
+
+
+def replaced_entries(file: EntryMatches, is_stated: bool) -> Iterator[tuple[OldEntry, Entry]]:
+    """Entries that are no facts, each with the one that took its place as facts do (`successors`).
+
+    A nested item is replaced in the item around it, or where that has other words now; a row by
+    one with its first cell, if any. `is_stated`: what an item became is stated, alike or not.
+    """
+    olds = {entry_identity(old.entry): old for old in file.unmatched_old if not old.entry.fact}
+    news = {entry_identity(entry): entry for entry in file.unmatched_new if not entry.fact}
+    if not (olds and news):
+        return
+    cells = set(map(_first_cell, (old.entry for old in olds.values())))
+    cells &= set(map(_first_cell, news.values()))
+    sections, section_now = file.sections, _section_names(file.change, file.sections)
+    parents = set[str]()
+    if any(is_nested(old.entry) for old in olds.values()):
+        parents |= _parents(file.change.before, sections.old_lines)
+        parents &= _parents(file.change.after, sections.new_lines)
+    before = _by_place(file.old, section_now, cells, parents)
+    after = _by_place(file.new, lambda entry: entry.section, cells, parents)
+    for place, items in before.items():
+        for item, successor in successors(items, after.get(place, ()), is_stated):
+            old = olds.get(entry_identity(file.old[item.start]))
+            new = news.get(entry_identity(file.new[successor.start]))
+            if old and new:
+                yield old, new
+
+
+def _first_cell(entry: Entry) -> str:
+    return entry.first_line.strip("| \t").partition("|")[0].strip() if is_row(entry) else ""
+
+
+def _words_around(entry: Entry) -> str:
+    return entry.text.removesuffix(own_words(entry))
+
+
+def _parents(version: FileVersion | None, lines: tuple[int, int]) -> set[str]:
+    """The words of the items around nested ones."""
+    return set(map(_words_around, filter(is_nested, version.entries(*lines) if version else ())))
+
+
+def _by_place(
+    entries: Sequence[Entry],
+    section_of: Callable[[Entry], SectionPath],
+    cells: Collection[str],
+    parents: Collection[str],
+) -> dict[Hashable, list[Item]]:
+    """The entries that are no facts, by what is around them, as items with their positions.
+
+    The words around an item count where both versions have them (`parents`).
+    """
+    places: dict[Hashable, list[Item]] = {}
+    for position, entry in enumerate(entries):
+        if entry.fact is not None:
+            continue
+        own, cell = own_words(entry), _first_cell(entry)
+        around, fact = "", Fact(id=FactId(own), text=own[:_MOST_COMPARED])
+        if is_nested(entry):
+            words, fact = _words_around(entry), parse_text(own)
+            around = words if words in parents else PATH_SEPARATOR
+        elif cell:
+            around = "|"
+            if cell in cells:
+                text = f"{cell}: {own.strip('| ').removeprefix(cell)}"
+                fact = Fact(id=FactId(own), text=text, key=cell)
+        item = Item(fact, position, position + 1, own)
+        places.setdefault((section_of(entry), around), []).append(item)
+    return places
 
 
 def entry_identity(entry: Entry) -> tuple[SectionPath, str, str]:

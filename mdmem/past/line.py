@@ -34,6 +34,7 @@ from mdmem.past.rows import (
     SqlRow,
     blob,
     decoded,
+    id_column,
     join_words,
     parse_mark,
     parse_occurrence,
@@ -91,9 +92,9 @@ class LineTrail:
             if len(row) == WHILE_LIVE_COLUMNS
         )
 
-    def occurrences_of(self, fact: FactId) -> tuple[Occurrence, ...]:
+    def occurrences_of(self, fact: FactId, nested: bool = False) -> tuple[Occurrence, ...]:
         rows = self._store.rows(
-            f"{SELECT_ROWS_OF_LINES} WHERE fact = ? ORDER BY number", blob(fact)
+            f"{SELECT_ROWS_OF_LINES} WHERE {id_column(nested)} = ? ORDER BY number", blob(fact)
         )
         return parse_rows(parse_occurrence, self._as_known(rows))
 

@@ -31,6 +31,7 @@ from mdmem.past.replay import CombinedLine, StepBuilder, step_builder
 from mdmem.past.steps import Ending, Step
 from mdmem.startup.records import dataclass, field, replace
 from mdmem.text.document import split_lines
+from mdmem.text.facts import line_id
 
 if TYPE_CHECKING:
     from mdmem.past.line import EarlierTrail
@@ -123,7 +124,7 @@ class _Matcher:
         else:
             self._entries = file.page.entries_of(among) if file.page else []
         self.fates = EntryFates(sides=list(self._occurrences.values()))
-        self._known: dict[tuple[int, FactId], _KnownFact] = {}
+        self._known: dict[tuple[int, FactId, bool], _KnownFact] = {}
         """A side's occurrences of facts, read once: of equal lines each asks for all."""
 
     def match(self) -> EntryFates:
@@ -255,20 +256,28 @@ class _Matcher:
 
     def _versions(self, occurrence: Occurrence) -> Iterator[Occurrence]:
         for side, parent in enumerate(self._parents):
-            if occurrence.entry.fact is not None and parent.knows(occurrence.begun):
-                yield from self._known_of(side, occurrence.entry.fact).numbered[occurrence.number]
+            if parent.knows(occurrence.begun) and (known := self._known_of(side, occurrence)):
+                yield from known.numbered[occurrence.number]
 
     def _predecessor(self, occurrence: Occurrence) -> Occurrence | None:
-        fact, sides = occurrence.entry.fact, self._holders[occurrence.number]
-        if fact is None or not self._is_new(occurrence.number):
+        if not self._is_new(occurrence.number):
             return None
-        moved = (self._known_of(side, fact).moved_by.get(occurrence.begun) for side in sides)
+        sides = self._holders[occurrence.number]
+        known = filter(None, (self._known_of(side, occurrence) for side in sides))
+        moved = (each.moved_by.get(occurrence.begun) for each in known)
         return next(filter(None, moved), None)
 
-    def _known_of(self, side: int, fact: FactId) -> _KnownFact:
-        if (side, fact) not in self._known:
-            self._known[side, fact] = _KnownFact(self._parents[side].trail.occurrences_of(fact))
-        return self._known[side, fact]
+    def _known_of(self, side: int, occurrence: Occurrence) -> _KnownFact | None:
+        """Look up what a side knows of a fact or a nested item."""
+        fact, nested = occurrence.entry.fact, line_id(occurrence.entry)
+        name = fact or nested
+        if name is None:
+            return None
+        if (side, name, fact is None) not in self._known:
+            self._known[side, name, fact is None] = _KnownFact(
+                self._parents[side].trail.occurrences_of(name, fact is None)
+            )
+        return self._known[side, name, fact is None]
 
     def _keep_predecessor(self, occurrence: Occurrence) -> None:
         """Have what became an occurrence end with that, though another side ended it otherwise."""

@@ -42,11 +42,13 @@ from mdmem.past.file_changes import (
     entry_identity,
     match_across,
     match_in_file,
+    replaced_entries,
 )
 from mdmem.past.messages import ParsedNote, quoted_line
 from mdmem.past.notes import ChangedText, Statements, parse_message, restated, statement_of
 from mdmem.past.steps import Ending, Step
 from mdmem.startup.records import dataclass, field, replace
+from mdmem.text.facts import line_id
 
 if TYPE_CHECKING:
     from mdmem.past.line import EarlierTrail
@@ -230,7 +232,10 @@ class StepBuilder:
     # Ended occurrences.
 
     def end_entries(self, files: Sequence[EntryMatches]) -> None:
-        """End unmatched entries: superseded as stated or, by hand, as the difference shows."""
+        """End unmatched entries: superseded as stated or, by hand, as the difference shows.
+
+        Entries that are no facts are superseded as it shows, whoever made the commit.
+        """
         remaining = {old.occurrence.number: old for file in files for old in file.unmatched_old}
         by_fact: dict[FactId | None, list[OldEntry]] = {}
         for old in remaining.values():
@@ -253,6 +258,11 @@ class StepBuilder:
         if self.claims[-1].note.is_by_hand:
             for file in files:
                 self._end_by_difference(file, remaining)
+        is_stated = self.claims[-1].note.op is Op.REMEMBER
+        for file in files:
+            for old, entry in replaced_entries(file, is_stated):
+                if old.occurrence.number in remaining:
+                    self._supersede(remaining, old, line_id(entry))
         self.ended += [
             Ending(number=row, entry=old.entry, fate=Fate.REMOVED) for row, old in remaining.items()
         ]

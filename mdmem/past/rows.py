@@ -29,9 +29,9 @@ from mdmem.model.trail import (
     TrailCommit,
     plain_first_line,
 )
-from mdmem.text.facts import normalise_key
+from mdmem.text.facts import line_id, normalise_key, own_words
 
-TRAIL_VERSION = 37
+TRAIL_VERSION = 38
 """A file of another version counts as empty."""
 APPLICATION_ID = 0x6D646D76
 """Tells the file apart from those of other programs (`PRAGMA application_id`)."""
@@ -39,6 +39,7 @@ APPLICATION_ID = 0x6D646D76
 FILLED_INDICES = {
     "occurrences_standing": "occurrences (path) WHERE ended IS NULL",
     "occurrences_fact": "occurrences (fact) WHERE fact IS NOT NULL",
+    "occurrences_nested": "occurrences (nested) WHERE nested IS NOT NULL",
     "occurrences_beginning": "occurrences (beginning) WHERE beginning IS NOT NULL",
     "revisions_standing": "revisions (path) WHERE ended IS NULL",
     "revisions_lineage": "revisions (lineage)",
@@ -58,8 +59,9 @@ FILLED_INDICES = {
 # or a revert. `copy_marks` are those that no commit states, of lines of logs that share the fate of
 # another line (`history.copies`), and `copies_changed` has the files of which some changed when the
 # trail came up to a commit. `promotions` are the facts of logs that a commit took into curated
-# files, with the facts that they became there. `beginning` is the start of a fact's text as keys
-# are compared. `fact_counts` has how many facts began with a commit in a file (x'' for all
+# files, with the facts that they became there. `nested` is the id of an item in another one, by its
+# own words; `beginning` is the start of those, or of a fact's text, as keys are compared.
+# `fact_counts` has how many facts began with a commit in a file (x'' for all
 # logs), and `repeated_facts` those that were ever in more than one place.
 SCHEMA = f"""
 CREATE TABLE about (settings BLOB);
@@ -80,8 +82,8 @@ CREATE TABLE occurrences (
     key BLOB, tags BLOB, until TEXT, fact BLOB, first_line BLOB,
     origin BLOB, origin_time INTEGER, source TEXT, confidence REAL, author BLOB, actor BLOB,
     session BLOB, claimed_by BLOB, cites BLOB, attribute BLOB, also INTEGER, beginning BLOB,
-    ended INTEGER, fate TEXT, successor BLOB, last_start INTEGER, last_end INTEGER, last_tags BLOB,
-    last_until TEXT
+    nested BLOB, ended INTEGER, fate TEXT, successor BLOB, last_start INTEGER, last_end INTEGER,
+    last_tags BLOB, last_until TEXT
 );
 CREATE INDEX occurrences_past ON occurrences (path, ended) WHERE ended IS NOT NULL;
 CREATE INDEX occurrences_contested ON occurrences (path, contested) WHERE contested;
@@ -385,6 +387,10 @@ _KEY_BYTES = 24
 """The bytes that are stored of it, to find the facts of a key."""
 
 
+def id_column(nested: bool) -> str:
+    return "nested" if nested else "fact"
+
+
 def blob(text: str) -> bytes:
     return text.encode("utf-8", "surrogatepass")
 
@@ -441,6 +447,7 @@ def occurrence_rows(begun: Sequence[Occurrence], number: int, first: int) -> Ite
         entry = occurrence.entry
         text, fact, kind, key = entry.text, entry.fact, entry.kind, entry.key
         until, first_line = entry.until, entry.first_line
+        nested = line_id(entry) if fact is None else None
         if occurrence.origin is not origin:
             origin = occurrence.origin
             (
@@ -491,7 +498,8 @@ def occurrence_rows(begun: Sequence[Occurrence], number: int, first: int) -> Ite
             cites,
             attribute,
             1 if occurrence.also else 0,
-            None if fact is None else beginning(text),
+            beginning(text if nested is None else own_words(entry)) if fact or nested else None,
+            None if nested is None else bulk_blob(nested),
         )
 
 

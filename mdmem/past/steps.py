@@ -563,7 +563,7 @@ def _begin_occurrences(store: Store, commit: TrailCommit, begun: Sequence[Occurr
         raise ValueError(f"commit {number} begins an occurrence of another one")
     first = _next_row(store, "occurrences")
     store.run_many(
-        f"INSERT INTO occurrences VALUES ({', '.join('?' * 28)}{', NULL' * 7})",
+        f"INSERT INTO occurrences VALUES ({', '.join('?' * 29)}{', NULL' * 7})",
         occurrence_rows(begun, number, first),
     )
     return first

@@ -75,6 +75,7 @@ from mdmem.past.rows import (
     beginning,
     blob,
     decoded,
+    id_column,
     join_words,
     parse_commit,
     parse_count,
@@ -433,11 +434,10 @@ class Trail:
         )
         return not self._store.rows(statement, blob(path), number)
 
-    def occurrences_of(self, fact: FactId) -> tuple[Occurrence, ...]:
-        """Every occurrence of a fact, live or ended, in the order in which they arrived."""
-        return self._store.all(
-            parse_occurrence, f"{SELECT_OCCURRENCES} WHERE fact = ? ORDER BY number", blob(fact)
-        )
+    def occurrences_of(self, fact: FactId, nested: bool = False) -> tuple[Occurrence, ...]:
+        """Every occurrence of a fact, or of a nested item, live or ended, as they arrived."""
+        statement = f"{SELECT_OCCURRENCES} WHERE {id_column(nested)} = ? ORDER BY number"
+        return self._store.all(parse_occurrence, statement, blob(fact))
 
     def occurrences_in(self, path: FilePath) -> tuple[Occurrence, ...]:
         """Every occurrence in a file, live or ended, in the order in which they arrived."""
@@ -458,7 +458,10 @@ class Trail:
         )
 
     def occurrences_with_key(self, key: str) -> tuple[Occurrence, ...]:
-        """Occurrences of facts that begin like a key's, bold or not, oldest first; a superset."""
+        """Occurrences that begin like a key's, bold or not, oldest first; a superset.
+
+        Of facts, and of nested items.
+        """
         first = beginning(key)
         return self._store.all(
             parse_occurrence, SELECT_BEGINNING_WITH, first, first + _LAST_CHARACTER
@@ -515,11 +518,10 @@ class Trail:
             )
         )
 
-    def ids_with_prefix(self, prefix: str) -> tuple[FactId, ...]:
-        """The ids of facts that begin with a prefix, in their order."""
-        statement = (
-            "SELECT DISTINCT fact FROM occurrences WHERE fact >= ? AND fact < ? ORDER BY fact"
-        )
+    def ids_with_prefix(self, prefix: str, nested: bool = False) -> tuple[FactId, ...]:
+        """The ids of facts, or of nested items, that begin with a prefix, in their order."""
+        of = id_column(nested)
+        statement = f"SELECT DISTINCT {of} FROM occurrences WHERE {of} >= ? AND {of} < ? ORDER BY 1"
         return self._store.all(
             lambda row: FactId(decoded(row[0])),
             statement,
