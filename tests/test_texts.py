@@ -3,6 +3,7 @@
 import json
 import os
 import re
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -18,12 +19,14 @@ from mdmem.context.parts import entry_text
 from mdmem.index.indexed import passages
 from mdmem.memory import Memory
 from mdmem.model import FileKind, FilePath, Status
-from mdmem.model.history import DayView, ShowBlame, ShowChanges, ShowHistory
+from mdmem.model.errors import FactProblem
+from mdmem.model.history import DayView, FactHistory, ShowBlame, ShowChanges, ShowHistory
 from mdmem.model.prompts import BuildContext
-from mdmem.model.reads import Show
+from mdmem.model.reads import SectionView, Show
 from mdmem.model.searches import ListFacts, Search
 from mdmem.model.writes import Action, EditSection, Forget, Log, Remember, Save, WriteOptions
 from mdmem.show.hits import search_text, with_excerpts
+from mdmem.show.values import to_json
 from mdmem.text.document import parse
 from mdmem.text.facts import entries, excerpt, fact_id, items, word_stems
 
@@ -525,7 +528,7 @@ class TestNested:
         dated.on("2026-02-10").save(Save())
         hits = {hit.text: hit for hit in dated.search("car engine", "2026-03-01", history=True)}
         assert hits["Car > car engine: petrol"].status == Status.SUPERSEDED
-        assert hits["Car > car engine: petrol"].superseded_by == fact_id("car engine: gas")
+        assert hits["Car > car engine: petrol"].superseded_by == hits["Car > car engine: gas"].item
         assert hits["Car > car engine: gas"].since > hits["Car > car engine: gas > loud"].since
         assert dated.texts("pier seven", "2026-03-01")[0] == "Boat > moored at pier seven"
 
@@ -585,6 +588,91 @@ class TestNested:
         at.apply(Forget(f"Pump > {shown}"))
         assert at.read("MEMORY.md").endswith("# Memory\n\n- *Pump*\n")
 
+    @pytest.mark.parametrize(
+        "name",
+        [
+            "car engine: petrol",
+            "Car > car engine: petrol",
+            "car engine",
+            fact_id("car engine: petrol"),
+            fact_id("car engine: petrol\n- loud"),
+            "MEMORY.md:11",
+        ],
+    )
+    def test_every_verb_that_reads_takes_its_names(self, at: Desk, name: str):
+        vehicles, own = memory(at, self.TEXT), fact_id("car engine: petrol")
+        shown = vehicles.show_named(Show(section=name))
+        assert isinstance(shown, SectionView)
+        assert (shown.text, shown.commit) == ("\t- car engine: petrol\n\t\t- loud\n", at.head())
+        blamed = vehicles.blame(ShowBlame(name)).lines
+        assert [(line.line, line.text) for line in blamed] == [
+            (11, "\t- car engine: petrol"),
+            (12, "\t\t- loud"),
+        ]
+        history = vehicles.history(ShowHistory(name))
+        assert isinstance(history, FactHistory)
+        assert history.fact == shown.fact == fact_id("car engine: petrol\n- loud")
+        assert [(link.id, link.text) for link in history.chain] == [
+            (own, "Car > car engine: petrol")
+        ]
+
+    @pytest.mark.parametrize("name", ["loud", "Car > car engine: petrol > loud", fact_id("loud")])
+    def test_one_that_is_gone_has_a_history_alone(self, at: Desk, name: str):
+        vehicles = memory(at, self.TEXT)
+        vehicles.apply(Forget("loud"))
+        (link,) = vehicles.history(ShowHistory(name)).chain
+        assert (link.status, link.ended_by and link.ended_by.commit) == ("removed", at.head())
+        assert code_of(lambda: vehicles.show_named(Show(section=name))) == "fact-not-found"
+        assert code_of(lambda: vehicles.blame(ShowBlame(name))) == "fact-not-found"
+
+    def test_of_two_places_each_has_its_own_history(self, at: Desk):
+        twice = memory(at, self.TEXT.replace("moored at pier seven", "loud"))
+        at.write("MEMORY.md", at.read("MEMORY.md").replace("  - loud\n", "  - loud now\n", 1))
+        at.commit()
+        for name, texts in {
+            "Boat > loud": ["Boat > loud", "Boat > loud now"],
+            "Car > car engine: petrol > loud": ["Car > car engine: petrol > loud"],
+        }.items():
+            assert [link.text for link in twice.history(ShowHistory(name)).chain] == texts
+
+    def test_a_key_counts_under_its_parents_alone(self, at: Desk):
+        text = self.TEXT.replace("boat engine", "engine").replace("car engine", "engine")
+        engines = memory(at, f"{text}- engine: steam\n")
+        assert not engines.conflicts().conflicts
+        texts = ["Boat > engine: diesel", "Car > engine: petrol", "engine: steam"]
+        facts = engines.facts(ListFacts(key="engine")).facts
+        assert [(fact.text, fact.key) for fact in facts] == [(text, "engine") for text in texts]
+        assert facts[0].fact == fact_id("engine: diesel")
+        assert len(listed(engines)) == 4
+        engines.apply(Remember("atomic", key="engine"))
+        assert at.read("MEMORY.md") == f"{text}- engine: atomic\n"
+        (line, _) = engines.blame(ShowBlame("Car > engine")).lines
+        assert line.text == "\t- engine: petrol"
+
+    def test_a_key_of_several_is_ambiguous(self, at: Desk):
+        text = self.TEXT.replace("boat engine", "engine").replace("car engine", "engine")
+        engines = memory(at, text)
+        assert code_of(lambda: engines.history(ShowHistory("engine"))) == "fact-ambiguous"
+
+    def test_a_log_leaves_it_to_its_file(self, at: Desk):
+        vehicles = memory(at, self.TEXT, "memory/vehicles.md")
+        silent = Log("a silent car", options=WriteOptions(supersedes="loud"))
+        with pytest.raises(FactProblem) as refusal:
+            vehicles.apply(silent)
+        assert refusal.value.code == "supersede-in-place"
+        assert refusal.value.hint.endswith(f" {fact_id('loud')}")
+        assert "memory/vehicles.md" in refusal.value.hint
+
+    def test_one_is_superseded_from_another_file(self, at: Desk):
+        vehicles = memory(at, self.TEXT)
+        options = WriteOptions(supersedes="loud")
+        noise = Remember("silent", file="memory/noise.md", section="Noise", create=True)
+        vehicles.apply(replace(noise, options=options))
+        assert at.read("MEMORY.md") == self.TEXT.replace("\t\t- loud\n", "")
+        assert at.read("memory/noise.md").endswith("- silent\n")
+        (link,) = vehicles.history(ShowHistory("loud")).chain
+        assert (link.status, link.ended_by and link.ended_by.commit) == ("removed", at.head())
+
     def test_a_fact_with_its_words_comes_first(self, at: Desk):
         vehicles = memory(at, self.TEXT)
         vehicles.apply(Log("loud"))
@@ -612,6 +700,15 @@ class TestNested:
         )
         message = at.git("log", "-1", "--format=%B")
         assert re.findall(r"Mdmem-Supersedes: (.*)", message) == [f"{before} {after}"]
+
+    def test_a_hit_has_the_id_that_names_it(self, at: Desk):
+        vehicles = memory(at, self.TEXT)
+        hits = to_json(vehicles.search(Search("diesel insurance")))["hits"]
+        ids = {hit["text"]: hit.get("item") for hit in hits}
+        assert ids["Boat > boat engine: diesel"] == fact_id("boat engine: diesel")
+        assert ids["insurance: Helvetia"] is None
+        vehicles.apply(Forget(fact_id("boat engine: diesel")))
+        assert "diesel" not in at.read("MEMORY.md")
 
     def test_what_is_nothing_but_a_picture_can_be_forgotten(self, at: Desk):
         memory(at, "# Memory\n\n- Boat\n  - ![[boat.png]]\n- ![[map.png]]\n  - Kiel\n")

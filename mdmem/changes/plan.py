@@ -284,6 +284,8 @@ def _stated_supersession(
     if old is None:
         old, location = foundations.fact_to_supersede(workspace, edit, facts.removed, successor)
     companion = _plan_removal(workspace, edit.options, location) if location else None
+    if companion and companion.edit.supersedes:
+        return companion.edit.supersedes, (), companion
     if old is None or old == successor or any(pair.old == old for pair in pairs):
         return (), (), companion
     return (
@@ -304,7 +306,7 @@ def _plan_removal(
     workspace: Workspace, options: WriteOptions, location: lookup.FactLocation
 ) -> Plan:
     document = location.document
-    result = fact_editor.forget(document, location.item)
+    result = fact_editor.forget_at(document, location.item)
     new = parse(result.text)
     plan = Plan(
         path=location.path,

@@ -18,7 +18,7 @@ from mdmem.model.searches import Explanation, Factor, Hit, ScorePart
 from mdmem.model.trail import Entry
 from mdmem.startup import late
 from mdmem.startup.records import dataclass, replace
-from mdmem.text.facts import entry_tags, is_done_task, shown_text
+from mdmem.text.facts import entry_tags, is_done_task, is_nested, own_words, parse_text, shown_text
 from mdmem.text.terms import indexed_words, stem
 
 _WORD = late.pattern(r"[0-9]{4}-[0-9]{2}-[0-9]{2}|\w+")
@@ -431,6 +431,7 @@ def make_hit(row: IndexRow, score: float, wanted: Filter, today: date, near: boo
     entry, origin, life = row.entry, row.origin, row.lifetime
     now = wanted.as_of is None
     brought_in = origin.commit if origin else None
+    nested = parse_text(own_words(entry)) if is_nested(entry) else None
     return Hit(
         path=entry.path,
         start_line=entry.start_line,
@@ -441,7 +442,7 @@ def make_hit(row: IndexRow, score: float, wanted: Filter, today: date, near: boo
         text=shown_text(entry),
         score=score,
         fact=entry.fact,
-        key=entry.key,
+        key=nested.key if nested else entry.key,
         tags=entry_tags(entry),
         source=origin.source if origin else None,
         confidence=origin.confidence if origin else None,
@@ -462,6 +463,7 @@ def make_hit(row: IndexRow, score: float, wanted: Filter, today: date, near: boo
         workspace=row.workspace,
         claimed_by=origin.claimed_by if origin else None,
         done=is_done_task(entry),
+        item=nested.id if nested else None,
     )
 
 

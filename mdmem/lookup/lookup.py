@@ -51,12 +51,17 @@ from mdmem.text.document import (
 )
 from mdmem.text.facts import (
     Item,
+    bare_words,
     entries,
     holds_key,
     items,
+    line_id,
     may_have_copies,
     nested_at,
+    nested_items,
     normalise,
+    own_text,
+    own_words,
     parse_text,
 )
 from mdmem.workspace import Workspace
@@ -114,7 +119,7 @@ def _named(workspace: Workspace, name: str, word: str, forgets: bool = False) ->
     section = document.section_at(line - 1)
     item = next((each for each in items(document) if each.start < line <= each.end), None)
     nested = item and nested_at(item, line)
-    if nested and (forgets or name == "supersedes"):
+    if nested and (forgets or name in ("supersedes", "section", "target")):
         return {name: nested, "file": path}
     if item is not None:
         if name == "fact" and len(locate_fact(workspace, item.fact.id, EDITABLE)) > 1:
@@ -329,17 +334,9 @@ def locate_fact(
     workspace: Workspace, reference: str, kinds: tuple[FileKind, ...], keys: bool = False
 ) -> list[FactLocation]:
     """Locations of a fact by text, id or (`keys`) key; raises FactProblem (`fact-ambiguous`)."""
-    documents: dict[FilePath, Document] = {}
-    for path, full_path in _memory_paths(workspace).items():
-        if workspace.kind_of(path) not in kinds:
-            continue
-        try:
-            documents[path] = parse_bytes(read_file(workspace, path, full_path) or b"")
-        except PathProblem:
-            continue
     locations = [
         FactLocation(path, document, item)
-        for path, document in documents.items()
+        for path, document in _documents(workspace, kinds)
         for item in items(document)
     ]
     named = {
@@ -347,6 +344,35 @@ def locate_fact(
         for item in fact_names.items_matching([each.item for each in locations], reference, keys)
     }
     return [each for each in locations if id(each.item) in named]
+
+
+def locate_nested(
+    workspace: Workspace,
+    name: str,
+    kinds: tuple[FileKind, ...],
+    section: str | None = None,
+    file: FilePath | None = None,
+) -> list[tuple[FactLocation, str]]:
+    """Locations of the nested items that a name means, each with the text that a search shows."""
+    places = [
+        (FactLocation(path, document, item), text)
+        for path, document in _documents(workspace, kinds)
+        if file in (None, path)
+        for around in fact_editor.items_below(document, section)
+        for item, text in nested_items(around)
+    ]
+    found = ((place.item, text) for place, text in places)
+    named = {id(item) for item in fact_names.nested_matching(found, name)}
+    return [each for each in places if id(each[0].item) in named]
+
+
+def _documents(
+    workspace: Workspace, kinds: tuple[FileKind, ...]
+) -> Iterator[tuple[FilePath, Document]]:
+    for path, full_path in _memory_paths(workspace).items():
+        if workspace.kind_of(path) in kinds:
+            with suppress(PathProblem):
+                yield path, parse_bytes(read_file(workspace, path, full_path) or b"")
 
 
 def locate_in(path: FilePath, document: Document, reference: str) -> list[FactLocation]:
@@ -468,11 +494,12 @@ def _not_found(workspace: Workspace, reference: str, command: Command) -> FactPr
             f"{entry.path}: {join_path(entry.section)}" for entry in current[:_MOST_NAMED_LOOKUP]
         )
         return FactProblem("fact-not-found", f"no fact {quoted} here", f"It is in {named}.")
-    return FactProblem(
-        "fact-not-found",
-        f"{quoted} is no longer current",
-        f"To see what happened: {verb('history')} {fact}",
-    )
+    return no_longer_current(reference, fact)
+
+
+def no_longer_current(reference: str, fact: FactId) -> FactProblem:
+    message = f"{reference[:_QUOTED]!r} is no longer current"
+    return FactProblem("fact-not-found", message, f"To see what happened: {verb('history')} {fact}")
 
 
 def file_hint(workspace: Workspace, word: str) -> str:
@@ -493,14 +520,8 @@ def file_of_fact(workspace: Workspace, change: Forget) -> FilePath:
 
 def file_of_nested(workspace: Workspace, name: str, section: str | None) -> FilePath | None:
     """The file with such a nested item; raises FactProblem (`fact-ambiguous`)."""
-    holding: list[FilePath] = []
-    for path, full_path in _memory_paths(workspace).items():
-        if workspace.kind_of(path) not in EDITABLE:
-            continue
-        with suppress(PathProblem):
-            document = parse_bytes(read_file(workspace, path, full_path) or b"")
-            is_there = fact_editor.forget_nested(document, name, section)
-            holding += [path] if is_there else []
+    places = locate_nested(workspace, name, EDITABLE, section)
+    holding = list(dict.fromkeys(place.path for place, _ in places))
     if len(holding) > 1:
         message = f"{name[:_QUOTED]!r} is a nested item in {' and '.join(holding)}"
         raise FactProblem("fact-ambiguous", message, f"Give {field('file')}.")
@@ -732,6 +753,69 @@ def fact_by_key(trail: Trail, key: str, path: FilePath | None = None) -> FactId 
         message = f"{len(current)} current facts have the key {key[:_QUOTED]!r}"
         raise FactProblem("fact-ambiguous", message, f"Give an id: {named}.", facts=views)
     return next(iter(current), candidates[-1].entry.fact if candidates else None)
+
+
+@dataclass(frozen=True, slots=True)
+class NestedMeant:
+    """A nested item, past or present: its id, the `line_id` by which the trail knows it, the
+    numbers of its occurrences there, and its places on disk.
+    """
+
+    id: FactId
+    line: FactId
+    among: frozenset[int]
+    places: tuple[FactLocation, ...] = ()
+
+
+def nested_meant(
+    workspace: Workspace, trail: Trail, name: str, path: FilePath | None
+) -> NestedMeant | None:
+    """The nested item that a name means, else the past one; raises FactProblem
+    (`fact-ambiguous`).
+    """
+    places = locate_nested(workspace, name, MEMORY, file=path)
+    if not places:
+        past = [each for each in _past_nested(trail, name) if path in (None, each.entry.path)]
+        line = line_id(_in_order(trail, past)[-1].entry) if past else None
+        among = frozenset(each.number for each in past)
+        return None if line is None else NestedMeant(line, line, among)
+    lines = {parse_text(own_text(place.item.fact.text)).id for place, _ in places}
+    if len(lines) > 1:
+        require_one_location(workspace, [place for place, _ in places], name, forget_command)
+    (line,) = lines
+    texts = {(place.path, text) for place, text in places}
+    among = frozenset(
+        each.number
+        for each in trail.occurrences_of(line, nested=True)
+        if (each.entry.path, each.entry.text) in texts
+    )
+    return NestedMeant(places[0][0].item.fact.id, line, among, tuple(place for place, _ in places))
+
+
+def _past_nested(trail: Trail, name: str) -> list[Occurrence]:
+    """The occurrences of nested items with such words, as a search shows them or their own, with
+    such a key, or with an id that begins so.
+    """
+    shown, own = bare_words(name), name
+    while own:
+        ids = fact_names.exact_ids(own)
+        found = [each for fact in ids for each in trail.occurrences_of(fact, nested=True)]
+        if own != name:
+            found = [each for each in found if bare_words(each.entry.text) == shown]
+        if found:
+            return found
+        own = own.partition(PATH_SEPARATOR)[2]
+    found = [
+        each
+        for each in trail.occurrences_with_key(name)
+        if each.entry.fact is None and holds_key(parse_text(own_words(each.entry)), name)
+    ]
+    prefix = fact_names.id_prefix(name)
+    if found or not prefix:
+        return found
+    ids = trail.ids_with_prefix(prefix, nested=True)
+    fact_names.require_unique_id(prefix, ids)
+    return [each for fact in ids for each in trail.occurrences_of(fact, nested=True)]
 
 
 def with_similar_facts(

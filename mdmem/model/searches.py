@@ -179,7 +179,7 @@ class Hit:
     `later`: a newer statement that seems to correct it. `proposed`: an open part of the asking
     actor's own proposal. `workspace`: its name in a pool; None for this one. `claimed_by`: the
     agent that names the user as its source. `like`: only its meaning matches, no word. `done`: a
-    task that is ticked or cancelled.
+    task that is ticked or cancelled. `item`: the id of an item in another one, which is no fact.
     """
 
     path: str
@@ -217,6 +217,7 @@ class Hit:
     claimed_by: str | None = None
     like: bool = False
     done: bool = False
+    item: FactId | None = None
 
     @property
     def file(self) -> str:

@@ -9,14 +9,14 @@ from mdmem.folder import files
 from mdmem.folder.layout import is_markdown
 from mdmem.lookup import lookup
 from mdmem.model import PATH_SEPARATOR, FilePath, SectionPath
-from mdmem.model.errors import FactProblem, PathProblem, SectionProblem, field, shell_word, verb
+from mdmem.model.errors import PathProblem, SectionProblem, field, shell_word, verb
 from mdmem.model.history import Blame, BlamedLine, ShowBlame
 from mdmem.model.trail import Origin, Revision
 from mdmem.past import differences
 from mdmem.past.notes import line_origin, restated, statement_of
 from mdmem.queries.past import Past, look_back
 from mdmem.text.document import find_section, join_path, parse_bytes, plain_title, preamble_remedy
-from mdmem.text.facts import items
+from mdmem.text.facts import Item, items
 from mdmem.workspace import Say, Workspace, read_committed
 
 
@@ -134,7 +134,9 @@ def show_blame(workspace: Workspace, request: ShowBlame, say: Say) -> Blame:
                 raise
             file = path if request.file is not None else None
             if (
-                other := _blame_fact(past, word, file) or _blame_file(past, word, file)
+                other := _blame_fact(past, word, file)
+                or _blame_file(past, word, file)
+                or _blame_nested(past, word, file)
             ) is not None:
                 return other
             if not isinstance(problem, SectionProblem) or request.nth is not None:
@@ -168,14 +170,25 @@ def _blame_fact(past: Past, word: str, file: FilePath | None) -> Blame | None:
             if (
                 item := next((each for each in in_section if each.fact.id == fact), None)
             ) is not None:
-                lines = tuple(
-                    line
-                    for line in _blamed_lines(past, path, [section])
-                    if item.start < line.line <= item.end
-                )
-                return Blame(path=path, section=section.path, lines=lines, notes=past.notes)
-    message = f"{word[:80]!r} is no longer current"
-    raise FactProblem("fact-not-found", message, f"To see what happened: {verb('history')} {fact}")
+                return _blame_item(past, path, section, item)
+    raise lookup.no_longer_current(word, fact)
+
+
+def _blame_nested(past: Past, word: str, file: FilePath | None) -> Blame | None:
+    meant = lookup.nested_meant(past.workspace, past.trail, word, file)
+    if meant is None:
+        return None
+    for place in meant.places:
+        for section in sections_on_disk(past.workspace, place.path):
+            if section.start <= place.item.start < section.end:
+                return _blame_item(past, place.path, section, place.item)
+    raise lookup.no_longer_current(word, meant.id)
+
+
+def _blame_item(past: Past, path: FilePath, section: SectionPart, item: Item) -> Blame:
+    in_section = _blamed_lines(past, path, [section])
+    lines = tuple(line for line in in_section if item.start < line.line <= item.end)
+    return Blame(path=path, section=section.path, lines=lines, notes=past.notes)
 
 
 def _blame_file(past: Past, word: str, file: FilePath | None) -> Blame | None:

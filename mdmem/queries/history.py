@@ -95,11 +95,13 @@ def _history_of_word(
 def _history_of_id(past: Past, name: str, path: FilePath | None, limit: int) -> FactHistory:
     if (fact := lookup.fact_by_id(past.trail, name, path)) is not None:
         return _fact_history(past, fact, path, limit)
-    uncommitted = _uncommitted_fact(past, name, path)
-    if uncommitted is None or not uncommitted.fact.startswith(id_prefix(name) or name):
+    on_disk = _named_on_disk(past, name, path, limit)
+    if on_disk is None and (nested := _nested_history(past, name, path, limit)):
+        return nested
+    if on_disk is None or not on_disk.fact.startswith(id_prefix(name) or name):
         hint = f"To list facts with their ids: {verb('facts', 'everything')}"
         raise FactProblem("fact-not-found", f"no fact {name[:80]!r}", hint)
-    return uncommitted
+    return on_disk
 
 
 def _other_readings(
@@ -137,8 +139,10 @@ def _history_by_id(
         return _file_history(past, file, request)
     if path is not None and problem.code == "file-not-found":
         raise problem
-    if (uncommitted := _uncommitted_fact(past, reference, path)) is not None:
-        return uncommitted
+    if (on_disk := _named_on_disk(past, reference, path, request.limit)) is not None:
+        return on_disk
+    if (nested := _nested_history(past, reference, path, request.limit)) is not None:
+        return nested
     if id_prefix(reference):
         message = f"no section or fact {reference!r}{f' in {path}' if path else ''}"
         raise FactProblem(
@@ -383,10 +387,15 @@ def _first_words(text: str) -> str:
 # Facts.
 
 
-def _uncommitted_fact(past: Past, reference: str, path: FilePath | None) -> FactHistory | None:
+def _named_on_disk(
+    past: Past, reference: str, path: FilePath | None, limit: int
+) -> FactHistory | None:
+    """The history of a fact that is not committed, or is named by the words before its list."""
     for location in lookup.locate_fact(past.workspace, reference, lookup.MEMORY):
         if path in (None, location.path):
             fact = location.item.fact
+            if past.trail.occurrences_of(fact.id):
+                return _fact_history(past, fact.id, path, limit)
             is_expired = fact.until is not None and fact.until < past.workspace.now().date()
             status = Status.EXPIRED if is_expired else Status.CURRENT
             return FactHistory(fact=fact.id, status=status, chain=(), notes=past.notes)
@@ -394,13 +403,28 @@ def _uncommitted_fact(past: Past, reference: str, path: FilePath | None) -> Fact
 
 
 def _fact_history(past: Past, fact: FactId, path: FilePath | None, limit: int) -> FactHistory:
-    today, occurrences = past.workspace.now().date(), past.trail.occurrences_of(fact)
+    occurrences = past.trail.occurrences_of(fact)
     among = {each.number for each in occurrences if path in (None, each.entry.path)}
-    chain = [_with_expiry(link, today) for link in file_changes.fact_chain(fact, past.trail, among)]
-    statuses = [link.status for link in chain if link.id == fact]
+    return _chain_view(past, file_changes.fact_chain(fact, past.trail, among), fact, limit)
+
+
+def _nested_history(past: Past, name: str, path: FilePath | None, limit: int) -> FactHistory | None:
+    meant = lookup.nested_meant(past.workspace, past.trail, name, path)
+    if meant is None:
+        return None
+    chain = file_changes.fact_chain(meant.line, past.trail, meant.among, nested=True)
+    return replace(_chain_view(past, chain, meant.line, limit), fact=meant.id)
+
+
+def _chain_view(
+    past: Past, links: Iterable[file_changes.ChainLink], fact: FactId, limit: int
+) -> FactHistory:
+    today = past.workspace.now().date()
+    chain = [_with_expiry(link, today) for link in links]
+    statuses = [link.status for link in chain if link.id == fact] or [Status.CURRENT]
     status = Status.CURRENT if Status.CURRENT in statuses else statuses[-1]
-    links = tuple(_link_view(past, link) for link in chain[-limit:])
-    return FactHistory(fact=fact, status=status, chain=links, notes=past.notes)
+    shown = tuple(_link_view(past, link) for link in chain[-limit:])
+    return FactHistory(fact=fact, status=status, chain=shown, notes=past.notes)
 
 
 def _with_expiry(link: file_changes.ChainLink, today: date) -> file_changes.ChainLink:

@@ -36,7 +36,7 @@ from mdmem.past import fresh_trail
 from mdmem.queries import folders, later
 from mdmem.startup.records import replace
 from mdmem.text.asked_days import AskedDays, asked_days
-from mdmem.text.facts import OPEN_BOX, own_text, plain_tag, split_key
+from mdmem.text.facts import OPEN_BOX, own_text, own_words, plain_tag, split_key
 from mdmem.text.terms import tells_something
 from mdmem.workspace import Progress, Say, Workspace
 
@@ -595,6 +595,7 @@ def facts_in(
         since=since,
         until=until,
         facts_only=True,
+        with_nested=request.key is not None,
         undone=not request.everything,
         settled=not (request.everything or request.kind or request.ids or request.key),
         valid_on=None if request.everything else today,
@@ -608,9 +609,11 @@ def facts_in(
     index, (matches, total) = _ask(
         workspace, index, lambda finder: finder.newest(entry_filter, today, *asked), say, progress
     )
-    hits = tuple(match.hit for match in matches)
+    hits = tuple(replace(each.hit, fact=each.hit.fact or each.hit.item) for each in matches)
     if not is_exact:
-        hits = tuple(hit for hit in hits if is_listed(request, hit))
+        words = (own_words(match.row.entry) for match in matches)
+        pairs = zip(hits, words, strict=True)
+        hits = tuple(hit for hit, own in pairs if is_listed(request, hit, own))
         hits, total = hits[offset:][:limit], len(hits)
     facts = completed_hits(workspace, hits, today, say, index.members)
     notes = (*index.notes, *_missing_past(workspace, request.everything))
@@ -626,9 +629,12 @@ def facts_in(
     )
 
 
-def is_listed(request: ListFacts, hit: Hit) -> bool:
-    """True if a hit has the key and one of the ids that were asked for; labels say less."""
-    has_key = request.key is None or bool(split_key(hit.text, request.key)[0])
+def is_listed(request: ListFacts, hit: Hit, words: str | None = None) -> bool:
+    """True if a hit has the key and one of the ids that were asked for; labels say less.
+
+    `words` are those of a nested item alone.
+    """
+    has_key = request.key is None or bool(split_key(words or hit.text, request.key)[0])
     return has_key and (not request.ids or hit.fact in request.ids)
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from mdmem.folder import files, layout
 from mdmem.lookup import dates, lookup
 from mdmem.model import CommitId, FileKind, FilePath, OtherReading, Problem
-from mdmem.model.errors import FactProblem, PathProblem, SectionProblem, shell_word, verb
+from mdmem.model.errors import PathProblem, SectionProblem, shell_word, verb
 from mdmem.model.history import ChangeKind, DayView, ShowChanges
 from mdmem.model.reads import Outline, OutlineRow, SectionView, Show
 from mdmem.model.rules import is_iso_day
@@ -170,11 +170,10 @@ def _show_fact(
             for each in uncommitted
             if path in (None, each.path) and (fact is None or each.item.fact.id != fact)
         ]
+    if not places:
+        places = _nested_places(workspace, word, path, say)
     if not places and fact is not None and path is None:
-        message = f"{word[:_QUOTED]!r} is no longer current"
-        raise FactProblem(
-            "fact-not-found", message, f"To see what happened: {verb('history')} {fact}"
-        )
+        raise lookup.no_longer_current(word, fact)
     places.sort(
         key=lambda place: (
             place[0].path != workspace.curated,
@@ -186,6 +185,24 @@ def _show_fact(
     (location, commit), *others = places
     also = tuple(OtherReading("place", f"{each.path}:{each.item.start + 1}") for each, _ in others)
     return replace(_fact_view(location, commit), also=also)
+
+
+def _nested_places(
+    workspace: Workspace, word: str, path: FilePath | None, say: Say
+) -> list[tuple[lookup.FactLocation, CommitId | None]]:
+    with fresh_trail(workspace, say) as trail:
+        meant = lookup.nested_meant(workspace, trail, word, path)
+        live = trail.occurrences_of(meant.line, nested=True) if meant else ()
+    if meant is None:
+        return []
+    if not meant.places:
+        raise lookup.no_longer_current(word, meant.id)
+    commits = {
+        each.entry.path: each.origin.commit
+        for each in live
+        if each.ended is None and each.number in meant.among
+    }
+    return [(place, commits.get(place.path)) for place in meant.places]
 
 
 def _place_of(
@@ -210,7 +227,7 @@ def _fact_view(location: lookup.FactLocation, commit: CommitId | None) -> Sectio
         path=location.path,
         section=document.path_at(item.start),
         level=section.level if section else 0,
-        text=item.raw,
+        text=document.slice(item.start, item.end),
         etag=section_etag(document, section) if section else preamble_etag(document),
         tree_etag=(
             tree_etag(document, section) if section else etag(document, 0, len(document.lines))

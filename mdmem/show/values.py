@@ -21,7 +21,7 @@ _Reader = Callable[[Any], Any]
 _HIT = (
     "path start_line end_line section kind day text score fact tags source confidence status"
     " superseded_by contradicts later near done commit uncommitted cites also author about"
-    " workspace proposed? like? explain=explanation!"
+    " workspace item! proposed? like? explain=explanation!"
 )
 _PART = (
     "part=name path section op old new origin.source origin.confidence origin.reason origin.cites"

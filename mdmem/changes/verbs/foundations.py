@@ -257,8 +257,8 @@ def fact_to_supersede(
 ) -> tuple[FactId | None, FactLocation | None]:
     """The fact in `supersedes`: one that the edit `removed`, else a current one elsewhere.
 
-    None if the successor supersedes it already. The location is of an item to remove from another
-    file; a line of a daily log gets a mark instead.
+    None if the successor supersedes it already, or if it is a nested item. The location is of an
+    item to remove from another file; a line of a daily log gets a mark instead.
     Raises: FactProblem (`fact-not-found`, `fact-ambiguous`; `supersede-in-place`: a log cannot
     remove from another file), PathProblem (`read-only-path`).
     """
@@ -270,6 +270,9 @@ def fact_to_supersede(
     current = [location for location, mark in zip(locations, marks, strict=True) if mark is None]
     if not current and any(mark.other == successor for mark in marks if mark):
         return None, None
+    if not locations:
+        nested = lookup.locate_nested(workspace, name, lookup.EDITABLE)
+        current = [place for place, _ in nested]
     location = lookup.meant_location(workspace, current, name, _option, _HINT)
     if workspace.kind_of(location.path) is FileKind.DAILY:
         return location.item.fact.id, None
@@ -290,7 +293,7 @@ def fact_to_supersede(
             _in_place_hint(workspace, edit, location),
             path=location.path,
         )
-    return location.item.fact.id, location
+    return None if current and not locations else location.item.fact.id, location
 
 
 def _option(fact: FactId) -> str:
