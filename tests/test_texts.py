@@ -616,6 +616,17 @@ class TestNested:
             (own, "Car > car engine: petrol")
         ]
 
+    def test_what_was_done_already_is_not_done_again(self, at: Desk):
+        memory(at, self.TEXT)
+        for change in (
+            Forget("loud"),
+            Remember("gas", options=WriteOptions(supersedes="car engine: petrol")),
+        ):
+            assert at.apply(change).changed
+            assert not at.apply(change).changed
+        with pytest.raises(FactProblem, match="no longer current"):
+            at.apply(Forget("car engine: petrol"))
+
     @pytest.mark.parametrize("name", ["loud", "Car > car engine: petrol > loud", fact_id("loud")])
     def test_one_that_is_gone_has_a_history_alone(self, at: Desk, name: str):
         vehicles = memory(at, self.TEXT)

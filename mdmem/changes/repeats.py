@@ -7,7 +7,7 @@ still there.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from mdmem.changes.verbs import FileEdit
@@ -18,7 +18,7 @@ from mdmem.lookup import lookup
 from mdmem.model import CommitId, FactId, FilePath, Op, SectionPath
 from mdmem.model.errors import MdmemError
 from mdmem.model.rules import fold_actor
-from mdmem.model.trail import MarkKind
+from mdmem.model.trail import MarkKind, Occurrence
 from mdmem.model.writes import Action, EditSection, Forget, Log, Remember, WriteOptions, WriteResult
 from mdmem.past import fresh_trail
 from mdmem.past.messages import ParsedNote
@@ -250,7 +250,9 @@ def _repeated_forget(workspace: Workspace, edit: Forget) -> WriteResult | None:
     file = layout.parse_path(edit.file) if edit.file is not None else None
     with fresh_trail(workspace) as trail:
         fact = lookup.named_fact(trail, edit.fact)
-        last = _last_end(trail, fact, file, edit.section) if fact else None
+        nested = None if fact else lookup.nested_meant(workspace, trail, edit.fact, file)
+        ended = trail.occurrences_of(nested.line, nested=True) if nested else ()
+        last = _last_end(trail, trail.occurrences_of(fact) if fact else ended, file, edit.section)
         if last is None:
             return None
         number, path, section = last
@@ -265,10 +267,10 @@ def _repeated_forget(workspace: Workspace, edit: Forget) -> WriteResult | None:
 
 
 def _last_end(
-    trail: Trail, fact: FactId, file: FilePath | None, address: str | None
+    trail: Trail, occurrences: Iterable[Occurrence], file: FilePath | None, address: str | None
 ) -> tuple[int, FilePath, SectionPath] | None:
     ends = []
-    for occurrence in trail.occurrences_of(fact):
+    for occurrence in occurrences:
         entry = occurrence.entry
         if file not in (None, entry.path) or (
             address and not _plain(join_path(entry.section)).endswith(_plain(address))

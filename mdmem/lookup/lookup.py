@@ -480,6 +480,9 @@ def _not_found(workspace: Workspace, reference: str, command: Command) -> FactPr
     quoted = repr(reference[:_QUOTED])
     with fresh_trail(workspace) as trail:
         fact = named_fact(trail, reference)
+        past = () if fact else _past_nested(trail, reference)
+        if past and all(each.ended for each in past):
+            return no_longer_current(reference, line_id(past[-1].entry) or FactId(""))
         if fact is None:
             lists = f"To list facts with their ids: {verb('facts')}"
             hint = (

@@ -101,7 +101,8 @@ def _edit(
         document, edit, workspace.now().date(), similar, item_foundations, is_nested or not name
     )
     if is_nested:
-        return EditedText(result=result, fact=fact, superseded=fact)
+        around = result.supersedes[0].old if result.supersedes else fact
+        return EditedText(result=result, fact=fact, superseded=around)
     return EditedText(result=result, fact=fact, foundations=item_foundations)
 
 
