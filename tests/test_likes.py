@@ -355,16 +355,16 @@ def test_no_hint_replaces_a_line_of_another_note(
 ):
     at = desk(world, repository)
     at.write("mdmem.toml", 'paths = ["**/*.md"]\n')
-    at.write("Templates/Person.md", "# {{title}}\n\n- met:: \n- employer:: Acme in Oslo\n")
+    at.write("Templates/Person.md", "# {{title}}\n\n- met:: \n- Employer: Acme in Oslo\n")
     at.commit("a vault")
     monkeypatch.chdir(at.root)
     shell = Shell(world, at.root, monkeypatch, capsys)
-    text = "employer:: Acme in Bergen"
+    text = "Employer: Acme in Bergen"
     for words in (("log", text), ("remember", text)):
         notes = shell.run(*words).err
-        assert f"similar: {fact_id('employer:: Acme in Oslo')}" in notes
+        assert f"similar: {fact_id('Employer: Acme in Oslo')}" in notes
         assert "To replace it" not in notes
-    own = ("remember", "employer:: Acme in Narvik", "--file", "Templates/Person.md")
+    own = ("remember", "Employer: Acme in Narvik", "--file", "Templates/Person.md")
     assert "To replace it" in shell.run(*own).err
 
 

@@ -217,7 +217,8 @@ def _promptless_offers(
     def entries(name: str | None, **conditions: Any) -> list[Hit]:
         member = members[name]
         hits = member.index.finder.entries(Filter(valid_on=today, undone=True, **conditions), today)
-        hits = search.completed_hits(member.workspace, hits, today, say)
+        stated = tuple(hit for hit in hits if hit.fact or not hit.key)  # no fields of notes
+        hits = search.completed_hits(member.workspace, stated, today, say)
         return [replace(hit, workspace=name) for hit in hits] if name else list(hits)
 
     curated = {

@@ -30,6 +30,7 @@ from mdmem.text.facts import (
     ABOUT_JOINT,
     entry_tags,
     is_done_task,
+    is_field,
     is_nested,
     is_open_task,
     may_have_copies,
@@ -58,6 +59,8 @@ from mdmem.text.terms import (
 
 FACT_LABEL = "mark:fact"
 NESTED_LABEL = "mark:nested"
+FIELD_LABEL = "mark:field"
+"""Of properties, and of other fields of a note."""
 PAST_LABEL = "mark:past"
 """Of rows that are no longer current, moved or not."""
 MOVED_LABEL = "mark:moved"
@@ -119,6 +122,8 @@ def entry_labels(entry: Entry, kind: FileKind, owner: str, place: str) -> str:
         labels += f" {as_label('kind', folded_label(kind_name))}"
     if is_open or is_done_task(entry):
         labels += f" {OPEN_LABEL if is_open else DONE_LABEL}"
+    if is_field(entry):
+        labels += f" {FIELD_LABEL}"
     if kind is FileKind.BOOTSTRAP or not (entry.fact or is_nested(entry)):
         return labels
     return f"{labels} {FACT_LABEL if entry.fact else NESTED_LABEL}"

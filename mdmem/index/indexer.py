@@ -35,6 +35,7 @@ from mdmem.index.snapshot import (
 from mdmem.model import CommitId, FactId, FileKind, FilePath
 from mdmem.model.trail import Entry, Origin
 from mdmem.startup.records import dataclass, replace
+from mdmem.text.facts import is_field
 from mdmem.text.terms import most_used
 
 
@@ -44,7 +45,7 @@ class FileEntries:
 
     Args:
         lifetimes: empty for a person's new text.
-        about: words of the front matter that name the file; for its first entry.
+        about: words of the front matter that name the file; for its first entry but a field.
         copied: facts of it that other lines say too.
         uncommitted_removals: rows of HEAD that an edit removed, and past ones.
     """
@@ -74,7 +75,10 @@ class FileEntries:
             )
             for entry, origin, uncommitted, lifetime in parallel
         ]
-        return [replace(rows[0], about=self.about), *rows[1:]] if rows and self.about else rows
+        if self.about and rows:
+            first = next((n for n, row in enumerate(rows) if not is_field(row.entry)), 0)
+            rows[first] = replace(rows[first], about=self.about)
+        return rows
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ from mdmem.index.indexed import (
     COPIED_LABEL,
     DONE_LABEL,
     FACT_LABEL,
+    FIELD_LABEL,
     MOVED_LABEL,
     NESTED_LABEL,
     OPEN_LABEL,
@@ -87,9 +88,9 @@ class Filter:
       have none.
     - `since`, `until`: inclusive, by the entry's day, else its commit's in `zone` (None: the
       system's), else today.
-    - `min_confidence`: pending edits pass. `facts_only`: list items only, `with_nested` those in
-      others too; `contradicted`: those that contradict others; `undone`: without tasks that are
-      done, `settled`: without open ones.
+    - `min_confidence`: pending edits pass. `facts_only`: list items only; `keyed`: those in others
+      and fields of notes too; `contradicted`: those that contradict others; `undone`: without tasks
+      that are done, `settled`: without open ones.
     - `log_days_from`: daily logs only from that day on; entries without a day pass.
     - `valid_on`: without entries that expired before; `until D` holds through D.
     - `expires_by`: entries with a last day up to this one.
@@ -111,7 +112,7 @@ class Filter:
     min_confidence: float | None = None
     log_days_from: date | None = None
     facts_only: bool = False
-    with_nested: bool = False
+    keyed: bool = False
     contradicted: bool = False
     undone: bool = False
     settled: bool = False
@@ -601,7 +602,7 @@ def _labels(passing_filter: Filter) -> Iterator[Query]:
         said = list(map(fact_label, passing_filter.ids))
         yield Query.term_set_query(schema(), "label", said)
     if passing_filter.facts_only:
-        labels = [FACT_LABEL, *([NESTED_LABEL] if passing_filter.with_nested else ())]
+        labels = [FACT_LABEL, *((NESTED_LABEL, FIELD_LABEL) if passing_filter.keyed else ())]
         yield Query.term_set_query(schema(), "label", labels)
     if passing_filter.contradicted:
         yield Query.term_query(schema(), "label", CONTRADICTED_LABEL, index_option="basic")

@@ -58,7 +58,7 @@ from mdmem.model import CommitId, FactId, FileKind, FilePath, SectionPath, Sourc
 from mdmem.model.errors import StorageProblem, verb
 from mdmem.model.trail import Entry, Origin, plain_first_line
 from mdmem.startup.records import dataclass, field, replace
-from mdmem.text.facts import entry_tags, is_row
+from mdmem.text.facts import entry_tags, is_field, is_row
 from mdmem.text.terms import (
     ENGLISH,
     grams,
@@ -462,7 +462,11 @@ def in_passages(rows: Sequence[IndexRow]) -> Sequence[IndexRow]:
     parts = [(row, list(passages(row.entry))) for row in rows]
     if len(rows) == sum(len(entries) for _, entries in parts):
         return rows
-    return [replace(row, entry=entry) for row, entries in parts for entry in entries]
+    return [
+        replace(row, entry=entry, about="" if number else row.about)
+        for row, entries in parts
+        for number, entry in enumerate(entries)
+    ]
 
 
 def _complete(fields: dict[str, Any], lifetime: LifetimeFields) -> dict[str, Any]:
@@ -480,7 +484,7 @@ def _text_fields(
     path: FilePath, rows: Sequence[IndexRow], usual_language: str, owner: str
 ) -> Iterator[dict[str, Any]]:
     """Field values from the text of each entry, for `_complete`; `owner` is their first label."""
-    entries, kind, about = [row.entry for row in rows], rows[0].kind, rows[0].about
+    entries, kind = [row.entry for row in rows], rows[0].kind
     is_log = kind is FileKind.DAILY
     words_of_entries = words_of_file(entries, usual_language)
     cues = [
@@ -488,7 +492,7 @@ def _text_fields(
         for row, own in zip(rows, words_of_entries, strict=True)
     ]
     places = [
-        (f"row {number}",) if is_row(entry) else () if is_log else entry.section
+        (f"row {number}",) if is_row(entry) or is_field(entry) else () if is_log else entry.section
         for number, entry in enumerate(entries)
     ]
     around = Surroundings(places, words_of_entries, is_dialogue(cues))
@@ -498,7 +502,7 @@ def _text_fields(
         if section_fields is None or place != before:
             before, section_fields = place, _section_fields(path, *place)
             day_number = entry.day.toordinal() if entry.day else ranking.NO_DAY
-        above = with_about(section_fields.heading, about, own.language)
+        above = with_about(section_fields.heading, rows[position].about, own.language)
         over = with_about(above, " ".join(entry.tags), own.language)
         fields: dict[str, Any] = {
             "label": entry_labels(entry, kind, owner, section_fields.labels),
@@ -509,7 +513,7 @@ def _text_fields(
             **_field("text", own.indexed),
             **_field("around", f"{around.words(position)} {above.indexed}"),
             **_field("heading", " ".join((over.indexed, *grams(over.runs)))),
-            "row": _dump(entry, about, section_fields),
+            "row": _dump(entry, rows[position].about, section_fields),
             "passage": passage_key(passage(passage_entries(entries, position, is_log))),
         }
         if entry.until is not None:
@@ -532,7 +536,6 @@ def _text_fields(
         if around.has_pairs and (character_pairs := around.character_pairs(position)):
             fields |= _field("grams_around", character_pairs)
         yield fields
-        about = ""
 
 
 def _is_agents(row: IndexRow) -> bool:

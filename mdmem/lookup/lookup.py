@@ -54,6 +54,7 @@ from mdmem.text.facts import (
     bare_words,
     entries,
     holds_key,
+    is_field,
     items,
     line_id,
     may_have_copies,
@@ -477,6 +478,8 @@ def meant_location(
 
 def _not_found(workspace: Workspace, reference: str, command: Command) -> FactProblem:
     """The problem of an unknown name: what became of the fact, or similar facts."""
+    if problem := field_problem(workspace, reference):
+        return problem
     quoted = repr(reference[:_QUOTED])
     with fresh_trail(workspace) as trail:
         fact = named_fact(trail, reference)
@@ -503,6 +506,23 @@ def _not_found(workspace: Workspace, reference: str, command: Command) -> FactPr
 def no_longer_current(reference: str, fact: FactId) -> FactProblem:
     message = f"{reference[:_QUOTED]!r} is no longer current"
     return FactProblem("fact-not-found", message, f"To see what happened: {verb('history')} {fact}")
+
+
+def field_problem(
+    workspace: Workspace, name: str, path: FilePath | None = None
+) -> FactProblem | None:
+    """The problem of a verb for facts with the key or the words of a field of a note."""
+    folded = normalise(name)
+    for each, full_path in _memory_paths(workspace).items():
+        with suppress(PathProblem):
+            data = read_file(workspace, each, full_path) if path in (None, each) else None
+            for entry in entries(parse_bytes(data or b""), each, nested=True):
+                named = (entry.key or "", entry.text) if is_field(entry) else ()
+                if folded in map(normalise, named):
+                    place = f"{each}:{entry.start_line}"
+                    message = f"{place} is a field of its note, not a fact: {entry.first_line}"
+                    return FactProblem("not-a-fact", message, "Change the line in its file.")
+    return None
 
 
 def file_hint(workspace: Workspace, word: str) -> str:

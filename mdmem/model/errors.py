@@ -18,7 +18,7 @@ the names of fields and verbs in their messages.
     │                         `open-block`, `append-only`, `text-not-found`, `text-ambiguous`,
     │                         `revert-conflict`, `task-not-found`, `broken-delimiters`, `bad-line`
     ├── FactProblem           `fact-not-found`, `fact-ambiguous`, `key-ambiguous`, `same-fact`,
-    │                         `supersede-in-place`, `ambiguous`
+    │                         `supersede-in-place`, `ambiguous`, `not-a-fact`
     ├── HistoryProblem        `commit-not-found`, `before-history`, `cannot-revert`
     ├── RepositoryProblem     `not-a-repository`, `bare-repository`, `broken-repository`,
     │                         `repository-busy`, `detached-head`, `no-identity`, `pending-edits`,

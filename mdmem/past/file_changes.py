@@ -5,7 +5,7 @@ chains of facts that replaced each other. Pure.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
-from itertools import chain, pairwise
+from itertools import chain, pairwise, zip_longest
 from typing import TYPE_CHECKING
 
 from mdmem.editors.fact_difference import successors
@@ -22,14 +22,16 @@ from mdmem.model.trail import (
     Revision,
     TrailCommit,
 )
-from mdmem.startup.records import dataclass
+from mdmem.startup.records import dataclass, replace
 from mdmem.text.document import Document, common_ends
 from mdmem.text.facts import (
     Item,
     entries,
+    is_field,
     is_nested,
     is_row,
     line_id,
+    normalise_key,
     own_words,
     parse_text,
 )
@@ -82,6 +84,23 @@ def fact_chain(
     return tuple(builder.link(chain[key]) for key in sorted(chain))
 
 
+def field_chain(key: str, path: FilePath, trail: Trail) -> tuple[ChainLink, ...]:
+    """The values of a field of a note, oldest first."""
+    name, builder = normalise_key(key), _ChainBuilder(trail)
+    own = [
+        each
+        for each in trail.occurrences_in(path)
+        if is_field(each.entry)
+        and normalise_key(each.entry.key or "") == name
+        and each.fate is not Fate.JOINED
+    ]
+    links = list(map(builder.link, builder.sorted_runs(own)))
+    return tuple(
+        replace(link, status=Status.SUPERSEDED) if link.end and after else link
+        for link, after in zip_longest(links, links[1:])
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class _OccurrenceRun:
     """Occurrences that moved into each other. `begun` and `over` are ranks, `ended` is a commit."""
@@ -116,9 +135,13 @@ class _ChainBuilder:
     def runs(self, fact: FactId) -> list[_OccurrenceRun]:
         if fact not in self._runs:
             every = self._trail.occurrences_of(fact, self._nested)
-            own = [each for each in every if each.fate is not Fate.JOINED]
-            self._runs[fact] = sorted(map(self._run, joined_by_moves(own)), key=lambda run: run.key)
+            self._runs[fact] = self.sorted_runs(
+                each for each in every if each.fate is not Fate.JOINED
+            )
         return self._runs[fact]
+
+    def sorted_runs(self, own: Iterable[Occurrence]) -> list[_OccurrenceRun]:
+        return sorted(map(self._run, joined_by_moves(own)), key=lambda run: run.key)
 
     def _run(self, occurrences: Sequence[Occurrence]) -> _OccurrenceRun:
         last = occurrences[-1]
@@ -470,27 +493,27 @@ def match_in_file(
         for line, (entry, occurrence) in occurrences.items()
     }
     moved = [
-        MovedEntry(by_line[before.start_line], after, True, True)
+        MovedEntry(by_line[line_and_key(before)], after, True, True)
         for before, after in same_line
-        if before.start_line in by_line
+        if line_and_key(before) in by_line
     ]
     moved += [
         # the line of a nested item is the same below other words
         MovedEntry(
-            by_line[before.start_line],
+            by_line[line_and_key(before)],
             after,
             before.fact is None and before.first_line == after.first_line,
             True,
         )
         for before, after in rewritten
-        if before.start_line in by_line
+        if line_and_key(before) in by_line
     ]
     return EntryMatches(
         change=change,
         sections=sections,
         moved=moved,
         unmatched_old=[
-            by_line[entry.start_line] for entry in old_rest if entry.start_line in by_line
+            by_line[line_and_key(entry)] for entry in old_rest if line_and_key(entry) in by_line
         ],
         unmatched_new=new_rest,
         old=old,
@@ -514,14 +537,14 @@ def match_across(files: Sequence[EntryMatches]) -> None:
     if not pairs:
         return
     matched = {old.occurrence.number for old, _ in pairs}
-    came_from = {(entry.path, entry.start_line): old for old, entry in pairs}
+    came_from = {(entry.path, line_and_key(entry)): old for old, entry in pairs}
     for file in files:
         file.unmatched_old = [
             old for old in file.unmatched_old if old.occurrence.number not in matched
         ]
         candidates, file.unmatched_new = file.unmatched_new, []
         for entry in candidates:
-            old = came_from.get((entry.path, entry.start_line))
+            old = came_from.get((entry.path, line_and_key(entry)))
             if old:
                 file.moved.append(MovedEntry(old, entry, False, False))
             else:
@@ -602,6 +625,11 @@ def entry_identity(entry: Entry) -> tuple[SectionPath, str, str]:
     return entry.section, entry.text, entry.first_line
 
 
+def line_and_key(entry: Entry) -> tuple[int, str | None]:
+    """The place of an entry in its file, also of a field in the line of another one."""
+    return entry.start_line, entry.key if is_field(entry) else None
+
+
 def entry_content(entry: Entry) -> tuple[FactId | None, str]:
     """The key by which an entry is found again elsewhere: its fact, else its own text."""
     return entry.fact, "" if entry.fact else own_words(entry)
@@ -623,7 +651,7 @@ def _section_names(change: FileChange, sections: ChangedSections) -> Callable[[E
 
 def _live_occurrences(
     entries: Sequence[Entry], change: FileChange, trail: EarlierTrail
-) -> dict[int, tuple[Entry, Occurrence]]:
+) -> dict[tuple[int, str | None], tuple[Entry, Occurrence]]:
     occurrences = _candidates(
         entries,
         change.before_path,
@@ -637,7 +665,7 @@ def _live_occurrences(
     for entry in reversed(entries):
         group = equal.get(entry_identity(entry))
         if group:
-            by_line[entry.start_line] = entry, group.pop()
+            by_line[line_and_key(entry)] = entry, group.pop()
     return by_line
 
 

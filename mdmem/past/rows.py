@@ -31,7 +31,7 @@ from mdmem.model.trail import (
 )
 from mdmem.text.facts import line_id, normalise_key, own_words
 
-TRAIL_VERSION = 38
+TRAIL_VERSION = 39
 """A file of another version counts as empty."""
 APPLICATION_ID = 0x6D646D76
 """Tells the file apart from those of other programs (`PRAGMA application_id`)."""

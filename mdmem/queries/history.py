@@ -89,6 +89,9 @@ def _history_of_word(
         if (fact := lookup.fact_by_key(past.trail, word, path)) is not None:
             also = _other_readings(past, word, path, ("id",), fact)
             return replace(_fact_history(past, fact, path, request.limit), also=also)
+        if path and (links := file_changes.field_chain(word, path, past.trail)):
+            chain = tuple(_link_view(past, link) for link in links[-request.limit :])
+            return FactHistory(FactId(""), links[-1].status, chain, past.notes)
         return _history_by_id(past, word, path, request, problem)
 
 

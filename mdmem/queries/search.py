@@ -595,7 +595,7 @@ def facts_in(
         since=since,
         until=until,
         facts_only=True,
-        with_nested=request.key is not None,
+        keyed=request.key is not None,
         undone=not request.everything,
         settled=not (request.everything or request.kind or request.ids or request.key),
         valid_on=None if request.everything else today,

@@ -305,7 +305,7 @@ def _fact_text(hit: Hit) -> str:
     kind = f"[{hit.kind}] " if hit.kind else ""
     tags = "".join(f" #{tag}" for tag in tags_behind(hit))
     remarks = "".join(f" {mark}" for mark in hit_remarks(hit))
-    return one_line(f"{hit.fact}  {kind}{_fact_words(hit)}{tags}{remarks}  {hit.place}")
+    return one_line(f"{hit.fact or '':8}  {kind}{_fact_words(hit)}{tags}{remarks}  {hit.place}")
 
 
 def _fact_words(hit: Hit) -> str:

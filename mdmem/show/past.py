@@ -221,7 +221,7 @@ def _chain_lines(history: FactHistory, words: bool, colour: bool) -> Iterator[st
     for before, link in zip((None, *history.chain), history.chain, strict=False):
         until = f"{link.end:{_MINUTE}}" if link.end else " " * len("2026-03-05 09:30")
         yield one_line(
-            f"{link.start:{_MINUTE}} - {until}  {link.id}  {' '.join(link.text.split())} "
+            f"{link.start:{_MINUTE}} - {until}  {link.id:8}  {' '.join(link.text.split())} "
             f" ({_FORGOTTEN if _is_retracted(link) else link.status})"
         )
         yield dim(

@@ -15,6 +15,7 @@ from datetime import date
 from functools import lru_cache
 from itertools import islice, zip_longest
 from re import Match
+from typing import Any
 
 from mdmem.folder.layout import day_of
 from mdmem.model import PATH_SEPARATOR, Fact, FactId, FilePath, SectionPath
@@ -510,7 +511,9 @@ def _items(document: Document, start: int, end: int, word: str) -> Iterator[Item
     for block in document.without_markers.blocks_in(start, end):
         if block.kind is BlockKind.ITEM:
             raw = document.slice(block.start, block.end)
-            if (not word or word in raw.casefold()) and has_words(raw):
+            if (word and word not in raw.casefold()) or not has_words(raw):
+                continue
+            if "::" not in raw or not _is_field_item(raw):
                 yield Item(parse_item(raw), block.start, block.end, raw)
 
 
@@ -614,6 +617,8 @@ def write_item(
         content = _add_key(content, key, gap)
     if key is not None or 0 not in fenced:
         content = _escape_opener(content)
+    if "::" in content and _is_field_item(content):
+        content = content.replace("::", "\\::", 1)
     own_kind, rest = split_kind(content)
     if kind is None:
         label, content = content[: len(content) - len(rest)], rest
@@ -748,18 +753,37 @@ def entries(
     entries; what both sides of a conflict say is. `nested`: items of lists in items are, too.
     """
     end = len(document.lines) if end is None else end
-    return tuple(
+    day, tags = day_of(path, daily), tuple(dict.fromkeys(tags))
+    whole = _whole_entries(document.without_markers, path, day, tags, start=start, end=end)
+    parts = (
         part
-        for entry, kind, raw in _whole_entries(
-            document.without_markers,
-            path,
-            day_of(path, daily),
-            tuple(dict.fromkeys(tags)),
-            start=start,
-            end=end,
-        )
+        for entry, kind, raw in whole
         for part in _parts(document.without_markers.lines, entry, kind, raw, nested)
     )
+    properties = _properties(document, path, day, tags) if nested and start < document.front else ()
+    return (*properties, *parts)
+
+
+def _properties(
+    document: Document, path: FilePath, day: date | None, tags: tuple[str, ...]
+) -> Iterator[Entry]:
+    front = document.lines[1 : document.front - 1]
+    for field_ in late.module("text.fields").properties(front):
+        line = field_.line + 2
+        yield Entry(
+            path=path,
+            start_line=line,
+            end_line=line,
+            section=(),
+            day=day,
+            text=field_.text,
+            kind=None,
+            key=field_.key,
+            tags=tags,
+            until=None,
+            fact=None,
+            first_line=document.lines[line - 1].strip(),
+        )
 
 
 def _whole_entries(
@@ -804,6 +828,8 @@ def _whole_entries(
                 tags = tuple(dict.fromkeys((*fact.tags, *file_tags)))
             if "![[" in raw and not has_words(raw):
                 fact_id = None
+        if "::" in raw and fact_id and _is_field_item(raw):
+            fact_id = None
         entry = Entry(
             path=path,
             start_line=first + 1,
@@ -832,11 +858,33 @@ def _parts(
             yield replace(entry, end_line=entry.start_line + head - 1, text=words)
         yield from (_as_row(entry, lines, number, row) for number, row in rows)
         return
-    yield entry
+    fields = _fields(raw) if nested and kind in (BlockKind.ITEM, BlockKind.PARAGRAPH) else ()
+    said = {entry.start_line + each.line for each in fields if each.is_line}
+    if len(said) <= entry.end_line - entry.start_line:
+        yield entry
     if nested and entry.fact is not None and entry.end_line > entry.start_line:
         own = parse_item(raw).tags
         file_tags = tuple(tag for tag in entry.tags if tag not in own)
-        yield from (_as_nested(entry, lines, each, file_tags) for each in _nested(raw))
+        inner = (_as_nested(entry, lines, each, file_tags) for each in _nested(raw))
+        yield from (each for each in inner if each.start_line not in said)
+    for each in fields:
+        yield replace(_as_row(entry, lines, each.line, each.text), key=each.key, fact=None)
+
+
+def _fields(raw: str) -> tuple[Any, ...]:
+    """The fields of a note in a block."""
+    return tuple(late.module("text.fields").within(raw)) if "::" in raw else ()
+
+
+def _is_field_item(item: str) -> bool:
+    """True for an item that says nothing but the value of a field."""
+    fields = _fields(item)
+    return bool(fields) and sum(each.is_line for each in fields) > item.rstrip().count("\n")
+
+
+def is_field(entry: Entry) -> bool:
+    """True for a property or another field of its note, which is no fact."""
+    return entry.fact is None and entry.key is not None
 
 
 def _as_nested(

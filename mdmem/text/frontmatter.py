@@ -10,8 +10,8 @@ from mdmem.startup.records import dataclass
 from mdmem.text.document import Document, with_line_end
 from mdmem.text.facts import ABOUT_JOINT
 
-_ABOUT = ("name", "title", "description", "aliases")
-"""A search finds a file by these values, and by `FIELD: VALUE` of others."""
+ABOUT = ("name", "title", "description", "aliases")
+"""A search finds a file by these values; other ones are entries of their own (`text/fields`)."""
 _TAGS = "tags"
 _MAX_BYTES = 65_536
 _MAX_NODES = 1_000
@@ -76,7 +76,7 @@ def _values(document: Document) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class FileLabels:
-    """The labels of a whole file: its tags, and everything else with words."""
+    """The labels of a whole file: its tags, and the words that name it."""
 
     tags: tuple[str, ...] = ()
     about: str = ""
@@ -88,12 +88,7 @@ def labels(document: Document) -> FileLabels:
     metadata = _values(document)
     fields = metadata or dict(_plain_lines(document))
     by_name = {name.casefold(): value for name, value in fields.items()}
-    about = [word for name in _ABOUT for word in _words(by_name.get(name))]
-    about += [
-        f"{name}: {', '.join(words)}"
-        for name, value in fields.items()
-        if name.casefold() not in (*_ABOUT, _TAGS) and (words := list(_words(value)))
-    ]
+    about = [word for name in ABOUT for word in _words(by_name.get(name))]
     return FileLabels(_tags(metadata.get(_TAGS)), ABOUT_JOINT.join(dict.fromkeys(about)))
 
 

@@ -77,6 +77,8 @@ def _edit(
         document = parse("")
     edit = replace(edit, file=path)
     similar = fact_editor.similar_items(document, edit)
+    if edit.key and not similar and (problem := lookup.field_problem(workspace, edit.key, path)):
+        raise problem
     # In a proposal a value replaces another whatever the sources: a person is to decide.
     needs_foundations = (
         similar
