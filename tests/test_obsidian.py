@@ -1,7 +1,10 @@
 """A vault of Obsidian: what its notes say besides facts, its links, its daily notes, its canvases."""
 
+import json
 import os
+import shutil
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -141,3 +144,81 @@ class TestFields:
         done = memory.apply(Log("yard:: Bergen"))
         assert "- yard\\:: Bergen" in at.read(done.path)
         assert len(done.added) == 1
+
+
+class TestLinks:
+    MIRA = "# Mira\n\n## Phone\n\n- +47 555 0101, see [[#Phone]]\n\n### Home\n\n- none\n"
+    CRANE = (
+        '---\nseller: "[[Mira#Phone]]"\n---\n# Crane\n\n- call [[mira#Phone|her]] ^c\n'
+        "- at home [[Mira#Phone#Home]] or [there](people/Mira.md#phone)\n\n"
+        "Not `[[Mira#Phone]]`, [[Mira#Phones]], [[Ola#Phone]].\n\n```\n[[Mira#Phone]]\n```\n"
+    )
+    RENAME = EditSection.of("Phone", file="people/Mira.md", rename="Calls: day & night")
+    UPDATES = f'{ALL_NOTES}links = "update"\n'
+
+    def notes(self, at: Desk, settings: str = UPDATES) -> Memory:
+        log = "# 2026-03-01\n\n## 09:00\n\n- said [[Mira#Phone]]\n"
+        ola = "# Ola\n\n## Phone\n\n- +47 555 0102\n"
+        texts = {"people/Mira.md": self.MIRA, "Crane.md": self.CRANE, "Ola.md": ola}
+        return vault(at, {**texts, "memory/2026-03-01.md": log}, settings)
+
+    def test_they_are_renamed_with_their_heading(self, at: Desk):
+        memory = self.notes(at)
+        before = at.head()
+        done = memory.apply(self.RENAME)
+        assert done.notes == (
+            "changed 5 links to it in 2 files",
+            f"leading nowhere now: 1 link to it; to list them: {done.notes[1].rpartition(': ')[2]}",
+        )
+        name = "Calls day & night"
+        assert at.read("Crane.md") == (
+            self.CRANE.replace('"[[Mira#Phone]]"', f'"[[Mira#{name}]]"')
+            .replace("[[mira#Phone|", f"[[mira#{name}|")
+            .replace("[[Mira#Phone#Home]]", f"[[Mira#{name}#Home]]")
+            .replace("Mira.md#phone", "Mira.md#calls-day--night")
+        )
+        assert f"see [[#{name}]]" in at.read("people/Mira.md")
+        assert at.git("rev-list", "--count", f"{before}..HEAD").strip() == "1"
+        message = at.git("log", "-1", "--format=%B")
+        assert "Mdmem-Op: links" in message
+        assert message.count("Mdmem-Supersedes: ") == 3
+        assert [each.line for each in memory.check() if each.code == "dead-link"] == [9, 5]
+
+    def test_lines_keep_beginning_and_source(self, at: Desk, monkeypatch: pytest.MonkeyPatch):
+        memory = self.notes(at)
+        (before,) = [hit for hit in found(memory, "call her") if hit.text.startswith("call")]
+        monkeypatch.setenv("MDMEM_NOW", "2026-04-01T12:00:00")
+        memory.apply(self.RENAME)
+        shutil.rmtree(at.workspace.state)
+        memory = Memory.open(at.root, os.environ)
+        (after,) = [hit for hit in found(memory, "call her") if hit.text.startswith("call")]
+        assert after.fact != before.fact
+        assert (after.since, after.source, after.author) == (
+            before.since,
+            before.source,
+            before.author,
+        )
+        past = memory.history(ShowHistory(str(after.fact)))
+        assert isinstance(past, FactHistory)
+        assert [link.id for link in past.chain] == [before.fact, after.fact]
+
+    @pytest.mark.parametrize("is_on", [True, False])
+    def test_a_vault_says_whether(self, at: Desk, is_on: bool):
+        at.write(".obsidian/app.json", json.dumps({"alwaysUpdateLinks": is_on}))
+        memory = self.notes(at, ALL_NOTES)
+        done = memory.apply(self.RENAME)
+        assert (done.notes[0] == "changed 5 links to it in 2 files") is is_on
+        assert (at.read("Crane.md") != self.CRANE) is is_on
+
+    def test_links_to_an_equal_heading_above_stay(self, at: Desk):
+        texts = {"A.md": "# A\n\n## B\n\n## C\n\n### B\n", "D.md": "[[A#B]]\n"}
+        memory = vault(at, texts, self.UPDATES)
+        assert memory.apply(EditSection.of("C > B", file="A.md", rename="E")).notes == ()
+        assert at.read("D.md") == "[[A#B]]\n"
+
+    def test_a_dry_run_shows_all_files(self, at: Desk):
+        options = WriteOptions(dry_run=True)
+        done = self.notes(at).apply(replace(self.RENAME, options=options))
+        assert done.diff is not None
+        assert "+++ b/Crane.md" in done.diff
+        assert at.read("Crane.md") == self.CRANE

@@ -174,10 +174,11 @@ def _text(text: bytes | str | None) -> str:
 class Plan:
     """`ended` facts are superseded without a successor, `retracts` are log lines no longer counted,
     `marks` means statements about unchanged text, `warnings` are overridden check errors.
-    `companion` is another file's part of the same commit. `forgotten` and `also` are places, of the
-    forgotten line with its log copies, and of the same words elsewhere. `replaced`: the words of
-    facts that another one takes the place of; of a revert, of those that go, and `restored` of
-    those that come back. `marked`: those places of `forgotten` that are in logs, whose lines stay.
+    `companion` is another file's part of the same commit, `others` are those of changed links.
+    `forgotten` and `also` are places, of the forgotten line with its log copies, and of the same
+    words elsewhere. `replaced`: the words of facts that another one takes the place of; of a
+    revert, of those that go, and `restored` of those that come back. `marked`: those places of
+    `forgotten` that are in logs, whose lines stay.
     """
 
     path: FilePath
@@ -195,6 +196,7 @@ class Plan:
     warnings: tuple[str, ...] = ()
     actor: str | None = None
     companion: Plan | None = None
+    others: tuple[Plan, ...] = ()
     notes: tuple[str, ...] = ()
     forgotten: tuple[str, ...] = ()
     also: tuple[str, ...] = ()
@@ -205,7 +207,7 @@ class Plan:
 
     @property
     def files(self) -> tuple[Plan, ...]:
-        return (self, self.companion) if self.companion else (self,)
+        return (self, *((self.companion,) if self.companion else ()), *self.others)
 
     @property
     def after(self) -> bytes:

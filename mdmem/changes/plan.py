@@ -7,6 +7,7 @@ from itertools import islice
 
 from mdmem.changes.file_write import Plan
 from mdmem.changes.verbs import EditedText, FileEdit, RevertEdit, foundations, verb_of
+from mdmem.editors import EditResult
 from mdmem.editors import facts as fact_editor
 from mdmem.editors.fact_difference import FactDifference, fact_difference
 from mdmem.editors.list_items import Foundation, Foundations
@@ -20,7 +21,7 @@ from mdmem.model.writes import Forget, Remember, WriteOptions
 from mdmem.startup.records import replace
 from mdmem.text import check
 from mdmem.text.document import Document, decode, parse, parse_bytes
-from mdmem.text.facts import Item
+from mdmem.text.facts import Item, items
 from mdmem.workspace import Workspace
 
 _MOST_FACTS, _MOST_NAMED, _QUOTED = 20, 3, 60
@@ -91,12 +92,41 @@ def plan_edit(
             f"not-memory: {path} is not searched; move it below memory/, or add it to paths in"
             " mdmem.toml"
         )
-    return replace(plan, warnings=warnings, notes=tuple(dict.fromkeys(notes)))
+    notes += edited.notes
+    plan = replace(plan, warnings=warnings, notes=tuple(dict.fromkeys(notes)))
+    return _with_links(workspace, plan, edited.others) if plan.op is Op.LINKS else plan
+
+
+def _with_links(workspace: Workspace, plan: Plan, texts: Iterable[tuple[FilePath, str]]) -> Plan:
+    """The plan with the other files whose links change, and the pairs of facts in all of them."""
+    others = []
+    for path, text in texts:
+        full_path = files.path_on_disk(workspace.root, path)
+        before = files.read(full_path) or b""
+        others.append(
+            Plan(
+                path=path,
+                full_path=full_path,
+                before=before,
+                old=parse_bytes(before),
+                new=parse(text),
+                edit=EditResult(text=text, op=Op.LINKS, section=()),
+                actor=plan.actor,
+            )
+        )
+    pairs = (
+        Supersession(old.fact.id, new.fact.id)
+        for each in (plan, *others)
+        if each.old
+        for old, new in zip(items(each.old), items(each.new), strict=True)
+        if old.fact.id != new.fact.id
+    )
+    return replace(plan, others=tuple(others), supersedes=tuple(dict.fromkeys(pairs)))
 
 
 def _changed_facts(op: Op, path: FilePath, old: Document | None, new: Document) -> FactDifference:
     """None of a renamed section, mdmem's instructions, and files that are not Markdown."""
-    if op in (Op.RENAME, Op.INIT) or not is_markdown(path):
+    if op in (Op.RENAME, Op.LINKS, Op.INIT) or not is_markdown(path):
         return FactDifference()
     return fact_difference(old, new)
 

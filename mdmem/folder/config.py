@@ -57,6 +57,7 @@ CHOICES = {
     "dream": ("off", "propose", "apply"),
     "server": ("on", "off"),
     "write": ("apply", "propose"),
+    "links": ("update", "keep"),
     "vectors": ("off", "always", "local", "weak"),
 }
 """The values of settings that have few."""
@@ -67,6 +68,7 @@ _TEXTS = (
     "daily",
     "direct_edits",
     "language",
+    "links",
     "context",
     "workspace",
     "session_scope",
@@ -150,6 +152,11 @@ class Settings:
     """The file that `log` writes to, by day. If not set, `memory/%Y-%m-%d.md`, or `%Y-%m-%d.md` if
     the workspace's own folder is called `memory`; `obsidian`: the vault's daily notes. `mdmem init`
     names the value for daily notes kept elsewhere.
+    """
+    links: str | None = None
+    """`update`: to rename a heading changes the links to it, in all files that are edited in place.
+    `keep`: they stay. If not set, as Obsidian does in the vault (*Automatically update internal
+    links*).
     """
     extra_paths: tuple[str, ...] = ()
     """Further folders to search; `~` is your home. Folders outside the work tree count only if your

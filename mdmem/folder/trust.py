@@ -134,6 +134,7 @@ TABLE: Mapping[TextOrigin, Trust] = {
                 "actor",
                 "paths",
                 "daily",
+                "links",
                 "extra_paths",
                 "direct_edits",
                 "allow_detached",

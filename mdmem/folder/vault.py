@@ -53,6 +53,12 @@ _PLACE = late.pattern(r"\{\{(date|time|title)(?::([^{}\n]*))?\}\}")
 _USUAL = {"date": "YYYY-MM-DD", "time": "HH:mm"}
 
 
+def updates_links(root: Path) -> bool:
+    """True if Obsidian changes links when what they lead to is renamed, without asking."""
+    settings = _settings(root / FOLDER / "app.json") or {}
+    return settings.get("alwaysUpdateLinks") is True
+
+
 def daily_file(root: Path) -> Path:
     return root / FOLDER / "daily-notes.json"
 

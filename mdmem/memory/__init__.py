@@ -231,8 +231,8 @@ class Memory:
         if not isinstance(change, EditSection) or change.action is not Action.RENAME:
             return result
         title = (change.section or "").rpartition(PATH_SEPARATOR)[2]
-        links = module("queries.links")
-        notes = links.renamed_notes(self.workspace, result.path, title) if result.commit else ()
+        links = module("lookup.links")
+        notes = links.dead_after_rename(self.workspace, result.path, title) if result.commit else ()
         return replace(result, notes=(*result.notes, *notes))
 
     def _meant(self, request: Any) -> Any:
@@ -416,7 +416,7 @@ class Memory:
 
     def file_names(self) -> FileNames:
         """The names by which links can mean memory files."""
-        return module("queries.file_list").file_names(self.workspace)
+        return module("lookup.links").file_names(self.workspace)
 
     def files(self, request: ListFiles) -> FileList:
         """List the files of memory, most recently changed first, with their sections and facts."""
@@ -425,7 +425,7 @@ class Memory:
 
     def linking_to(self, path: FilePath) -> tuple[Hit, ...]:
         """The entries of other files that link to a memory file."""
-        return module("queries.links").linking_to(self.workspace, path, self._say)
+        return module("queries.file_list").linking_to(self.workspace, path, self._say)
 
     def unsaved(self) -> tuple[FilePath, ...]:
         """The memory files with edits that are not committed."""
@@ -619,7 +619,7 @@ class Memory:
 
     def check(self, files: tuple[str, ...] = ()) -> tuple[Problem, ...]:
         """Check memory files on disk. Raises PathProblem (`file-not-found`)."""
-        show, links = module("queries.show"), module("queries.links")
+        show, links = module("queries.show"), module("lookup.links")
         problems = show.check_files(self.workspace, files)
         return (
             *problems,

@@ -81,6 +81,8 @@ class Op(StrEnum):
     APPEND = "append", "appended to"
     PREPEND = "prepend", "prepended to"
     RENAME = "rename", "renamed"
+    LINKS = "links", "renamed"
+    """A heading, with the links to it."""
     DELETE = "delete", "deleted"
     CREATE = "create", "created"
     LOG = "log", "logged to"

@@ -40,6 +40,7 @@ from mdmem.past.file_changes import (
     changed_revisions,
     entry_content,
     entry_identity,
+    line_and_key,
     match_across,
     match_in_file,
     replaced_entries,
@@ -95,6 +96,10 @@ class StepBuilder:
     """The overruled marks on occurrences that move, by their rows."""
     _unapplied: list[StatedSupersession] = field(default_factory=list)
     """Supersessions of facts that stay in their files."""
+    _relinked: Mapping[tuple[FilePath, tuple[int, str | None]], OldEntry] = field(
+        default_factory=dict
+    )
+    """Where a heading was renamed with the links to it, the entries of before by their lines."""
     _entries: dict[int, dict[tuple[SectionPath, str, str], Entry]] = field(default_factory=dict)
     """The entries of the versions that were asked for one, by `id` and identity."""
 
@@ -149,6 +154,12 @@ class StepBuilder:
         self._overruled = {
             mark.occurrence: mark for path in left for mark in self.trail.overruled_marks(path)
         }
+        if self.claims[-1].note.op == Op.LINKS:
+            self._relinked = {
+                (old.entry.path, line_and_key(old.entry)): old
+                for file in files
+                for old in file.unmatched_old
+            }
         for file in files:
             only_origin = self._only_origin(file)
             if only_origin is not None:
@@ -168,7 +179,7 @@ class StepBuilder:
     def _only_origin(self, file: EntryMatches) -> tuple[Origin, bool] | None:
         """The one origin of all entries of a file; None if it differs or has to be asked for."""
         path = file.change.path
-        if file.moved or self.reverts.stated or self.combined.get(path):
+        if file.moved or self.reverts.stated or self.combined.get(path) or self._relinked:
             return None
         return self.statements.only_origin
 
@@ -177,6 +188,8 @@ class StepBuilder:
         origin, also = (combined.origin, False) if combined else self._origin(entry, page)
         number = combined.number if combined else self.number
         if moved is None:
+            if relinked := self._relinked.get((entry.path, line_and_key(entry))):
+                origin, also = relinked.occurrence.origin, relinked.occurrence.also
             gone = self._brought_back(entry) if self.reverts.stated else None
             origin = restated(origin, gone.origin) if gone else origin
             self.begun.append(Occurrence(entry=entry, begun=number, origin=origin, also=also))
@@ -258,6 +271,10 @@ class StepBuilder:
         if self.claims[-1].note.is_by_hand:
             for file in files:
                 self._end_by_difference(file, remaining)
+        for entry in (entry for file in files for entry in file.unmatched_new):
+            relinked = self._relinked.get((entry.path, line_and_key(entry)))
+            if relinked and relinked.occurrence.number in remaining:
+                self._supersede(remaining, relinked, entry.fact)
         is_stated = self.claims[-1].note.op is Op.REMEMBER
         for file in files:
             for old, entry in replaced_entries(file, is_stated):

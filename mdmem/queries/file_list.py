@@ -2,28 +2,33 @@
 
 from __future__ import annotations
 
-import threading
-from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterator
 from datetime import datetime
+from posixpath import dirname, join, normpath
+from urllib.parse import unquote
 
 from mdmem.folder import config, files, layout
-from mdmem.folder.layout import ListedFile
 from mdmem.index.catching_up import FreshIndex, fresh_index
 from mdmem.index.snapshot import stamp_text, stamp_time
+from mdmem.lookup.links import file_names
 from mdmem.lookup.lookup import read_file
 from mdmem.model import FileKind, FilePath
 from mdmem.model.errors import PathProblem
-from mdmem.model.reads import FileList, FileNames, FileRow, ListFiles, SectionCount, fold_name
-from mdmem.model.searches import ListFacts
+from mdmem.model.reads import FileList, FileNames, FileRow, ListFiles, SectionCount
+from mdmem.model.searches import Hit, ListFacts, Search
 from mdmem.queries import own_hits
 from mdmem.queries.past import look_back
-from mdmem.queries.search import facts_in
+from mdmem.queries.search import facts_in, search
 from mdmem.queries.status import unsaved_files
+from mdmem.startup import late
 from mdmem.startup.records import dataclass
 from mdmem.text import frontmatter
 from mdmem.text.document import parse_bytes
 from mdmem.workspace import Progress, Say, Workspace
+
+_TO_NOTE = late.pattern(r"\[\[([^\[\]|#\r\n]+)|\]\(([^()\s#:]+)")
+_MOST_WITH_NAME = 100
 
 
 def list_files(
@@ -99,58 +104,15 @@ class _FileReader:
         return [hit.start_line - 1 for hit in listed.facts if hit.path == path]
 
 
-# Names by which a text can mean a file.
+def linking_to(workspace: Workspace, path: FilePath, say: Say) -> tuple[Hit, ...]:
+    """The entries of other files that link to a note, of the best hundred that have its name."""
+    names = file_names(workspace)
+    name = path.rpartition("/")[2].removesuffix(".md")
+    hits = search(workspace, Search(query=f'"{name}"', limit=_MOST_WITH_NAME), say).hits
+    return tuple(hit for hit in hits if hit.path != path and path in _linked(hit, names))
 
 
-_ALIASES = ("title", "aliases")
-_FRONT = b"---"
-
-
-class _KnownAliases:
-    def __init__(self) -> None:
-        self.lock = threading.Lock()
-        self.of_file: dict[FilePath, tuple[str, tuple[str, ...]]] = {}
-
-
-def file_names(workspace: Workspace) -> FileNames:
-    """The names of the memory files; those that have not changed are not read again."""
-    listed = {
-        path: file for path, file in workspace.memory_files().items() if not layout.is_outside(path)
-    }
-    stems = {path: fold_name(path) for path in listed}
-    names = _unique((stem.rpartition("/")[2], path) for path, stem in stems.items())
-    known = workspace.resources.get(_KnownAliases)
-    with known.lock:
-        known.of_file = {
-            path: _aliases(file, known.of_file.get(path)) for path, file in listed.items()
-        }
-        aliases = [
-            (fold_name(name), path)
-            for path, (_, of_file) in known.of_file.items()
-            for name in of_file
-        ]
-    return FileNames(names | {stem: path for path, stem in stems.items()}, _unique(aliases))
-
-
-def _aliases(
-    file: ListedFile, known: tuple[str, tuple[str, ...]] | None
-) -> tuple[str, tuple[str, ...]]:
-    stamp = stamp_text(file.status)
-    if known and known[0] == stamp:
-        return known
-    try:
-        data = files.read(file.full_path) or b""
-        values = frontmatter.values(parse_bytes(data)) if data.startswith(_FRONT) else {}
-    except PathProblem:
-        values = {}
-    by_name = {name.casefold(): value for name, value in values.items()}
-    given = [by_name.get(name) for name in _ALIASES]
-    names = [name for each in given for name in (each if isinstance(each, list) else [each])]
-    return stamp, tuple(name for name in names if isinstance(name, str) and name.strip())
-
-
-def _unique(names: Iterable[tuple[str, FilePath]]) -> dict[str, FilePath]:
-    found: dict[str, set[FilePath]] = defaultdict(set)
-    for name, path in names:
-        found[name].add(path)
-    return {name: next(iter(paths)) for name, paths in found.items() if len(paths) == 1}
+def _linked(hit: Hit, names: FileNames) -> Iterator[FilePath | None]:
+    for link in _TO_NOTE.finditer(hit.text):
+        name = unquote(link[1] or link[2])
+        yield names.find(normpath(join(dirname(hit.path), name))) or names.find(name)

@@ -161,6 +161,12 @@ class Workspace:
             and layout.matches(path, globs)
         )
 
+    @property
+    def updates_links(self) -> bool:
+        """True if links to a heading change with it."""
+        links = self.settings.links
+        return links == "update" if links else vault.updates_links(self.root)
+
     def log_path(self, day: date) -> FilePath:
         """The file of a day's log: the existing one, or as the settings name it."""
         daily = self.daily

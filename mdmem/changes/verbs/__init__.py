@@ -72,7 +72,7 @@ class EditedText:
     """`fact` is what the edit is about, `superseded` what it replaced.
 
     `retracts` are lines of a daily log no longer counted, `foundations` those of the items before,
-    if looked up.
+    if looked up. `others` are other files' new texts.
     """
 
     result: EditResult
@@ -80,6 +80,8 @@ class EditedText:
     superseded: FactId | None = None
     retracts: tuple[FactId, ...] = ()
     foundations: Foundations | None = None
+    others: tuple[tuple[FilePath, str], ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

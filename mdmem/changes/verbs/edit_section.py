@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from mdmem.changes.verbs import EditedText, Verb, named_file
-from mdmem.editors import section
+from mdmem.editors import EditResult, section
 from mdmem.folder import files, layout
 from mdmem.lookup import lookup
-from mdmem.model import FilePath
-from mdmem.model.errors import PathProblem, SectionProblem, field, shell_word
+from mdmem.model import FilePath, Op
+from mdmem.model.errors import PathProblem, SectionProblem, field, number_of, shell_word
 from mdmem.model.writes import Action, EditSection, Remember
+from mdmem.startup import late
 from mdmem.startup.records import replace
 from mdmem.text.document import Document, parse
 from mdmem.workspace import Workspace
@@ -21,7 +22,7 @@ def _edit(
         require_create(workspace, edit, path)
         document = parse(layout.NEW_TASKS if path == layout.TASKS_PATH else "")
     try:
-        return EditedText(result=section.edit(document, replace(edit, file=path)))
+        edited = EditedText(result=section.edit(document, replace(edit, file=path)))
     except SectionProblem as problem:
         if edit.after is not None:
             raise
@@ -32,6 +33,24 @@ def _edit(
             edit.file,
             lambda path: f"{field('file')} {shell_word(path)}",
         ) from problem
+    renames = edit.action is Action.RENAME and edited.result.text != document.text
+    if not renames or not workspace.updates_links or workspace.contents is not None:
+        return edited
+    return _with_links(workspace, path, document, edited.result)
+
+
+def _with_links(
+    workspace: Workspace, path: FilePath, document: Document, result: EditResult
+) -> EditedText:
+    """The edit with the links to the heading that it renames, in all files that it may change."""
+    changed = late.module("lookup.links").with_links(workspace, path, document, result.text)
+    if not changed:
+        return EditedText(result=result)
+    count = number_of(sum(number for _, number in changed.values()), "link")
+    texts = {each: text for each, (text, _) in changed.items()}
+    result = replace(result, text=texts.pop(path, result.text), op=Op.LINKS)
+    note = f"changed {count} to it in {number_of(len(changed), 'file')}"
+    return EditedText(result=result, others=tuple(texts.items()), notes=(note,))
 
 
 def require_create(workspace: Workspace, edit: EditSection | Remember, path: FilePath) -> None:
