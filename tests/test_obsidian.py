@@ -222,3 +222,41 @@ class TestLinks:
         assert done.diff is not None
         assert "+++ b/Crane.md" in done.diff
         assert at.read("Crane.md") == self.CRANE
+
+
+class TestCanvases:
+    BOARD = (
+        '{\n\t"nodes":[\n'
+        '\t\t{"id":"a1","type":"text","text":"# Plan\\n\\n- buy [[Rope]] %%cheap%%\\n- paint","x":0},\n'
+        '\t\t{"id":"b2","type":"file","file":"Crane.md"},\n'
+        '\t\t{"id":"c3","type":"text","text":"the keel waits"}\n\t],\n\t"edges":[]\n}'
+    )
+
+    def test_their_texts_are_found_in_their_lines(self, at: Desk):
+        memory = vault(at, {"boards/Yard.canvas": self.BOARD, "Crane.md": "- a crane\n"})
+        (rope,) = found(memory, "rope")
+        assert (rope.text, rope.path, rope.start_line, rope.fact) == (
+            "buy [[Rope]]",
+            "boards/Yard.canvas",
+            3,
+            None,
+        )
+        assert [hit.start_line for hit in found(memory, "keel")] == [5]
+        assert found(memory, "cheap") == []
+        assert listed(memory) == ["a crane"]
+        at.write("boards/Yard.canvas", self.BOARD.replace("keel", "mast"))
+        assert (found(memory, "keel"), len(found(memory, "mast"))) == ([], 1)
+        (at.root / "boards/Yard.canvas").unlink()
+        assert found(memory, "mast") == []
+
+    def test_only_where_notes_are_memory(self, at: Desk):
+        memory = vault(at, {"Yard.canvas": self.BOARD}, 'paths = ["notes/*.md"]\n')
+        assert found(memory, "rope") == []
+
+    @pytest.mark.parametrize("text", ["[" * 100_000, "{", "[]", '{"nodes": [1]}', '{"nodes": 3}'])
+    def test_what_is_none_is_named(self, at: Desk, text: str):
+        memory = vault(at, {"Yard.canvas": text, "Crane.md": "- a crane\n", "Empty.canvas": ""})
+        assert [hit.text for hit in found(memory, "crane")] == ["a crane"]
+        assert memory.status().skipped == (
+            ("Yard.canvas", "not a canvas: it is no JSON with nodes"),
+        )

@@ -290,6 +290,10 @@ def is_markdown(path: str) -> bool:
     return path.endswith(".md") or path.casefold().endswith(".md")
 
 
+def is_canvas(path: str) -> bool:
+    return path.endswith(".canvas")
+
+
 def within(path: str, folders: Iterable[str]) -> bool:
     """True if `path` is one of `folders` (which may hold files too) or lies below one."""
     return any(
@@ -563,7 +567,8 @@ def note_paths(
     skipped: Collection[str],
     read_status: Callable[[os.stat_result], T],
 ) -> dict[str, T]:
-    """List the Markdown files in folders with a person's notes, without hidden folders and links.
+    """List the Markdown files and canvases in folders with a person's notes, without hidden folders
+    and links.
 
     Args:
         folders: each with True if the folders below it are listed too.
@@ -606,7 +611,8 @@ def _scan_notes(
         ):
             for entry in entries:
                 path = start + entry.name
-                if is_markdown(entry.name) and entry.is_file(follow_symlinks=False):
+                is_listed = is_markdown(entry.name) or is_canvas(entry.name)
+                if is_listed and entry.is_file(follow_symlinks=False):
                     if path not in skipped:
                         with suppress(FileNotFoundError):
                             listed[path] = read_status(entry.stat(follow_symlinks=False))

@@ -75,7 +75,8 @@ def _with_files(
         document = parse_bytes(data or b"")
         bytes_left -= len(data or b"")
         indexed = index.seen.files.get(path)
-        if bytes_left < 0 or layout.is_outside(path) or (indexed and not indexed.digest):
+        is_elsewhere = layout.is_outside(path) or layout.is_canvas(path)
+        if bytes_left < 0 or is_elsewhere or (indexed and not indexed.digest):
             return None
         if indexed and data is not None and files.digest(data) == indexed.digest:
             continue
@@ -281,7 +282,7 @@ def _overlaid(
 
 def _survey(workspace: Workspace) -> _WorkspaceSurvey:
     commit = workspace.repository.head()
-    stamps = workspace.memory_paths(stamp_text)
+    stamps = workspace.memory_paths(stamp_text, canvases=True)
     digest = workspace.resources.get(_LastDigest).of(stamps)
     return _WorkspaceSurvey(commit, stamps, _settings(workspace), digest)
 

@@ -22,6 +22,7 @@ from mdmem.past.entry_states import EntryState, marks_by_occurrence, match_entri
 from mdmem.past.table import Trail
 from mdmem.repo import first_parent
 from mdmem.repo.git_files import object_id
+from mdmem.startup import late
 from mdmem.startup.records import replace
 from mdmem.text import contradictions, frontmatter
 from mdmem.text.document import parse_bytes
@@ -82,12 +83,15 @@ class _PageReader:
     ) -> tuple[SnapshotFile, FileFields | None]:
         stamp = stamp_text(file.status)
         states = self._states_from_trail(file.path, data)
-        document = None if states else parse_bytes(data)
+        is_canvas = layout.is_canvas(file.path)
+        document = None if states or is_canvas else parse_bytes(data)
         digest = files.digest(data)
         settled = _is_settled(file, now)
         if before is not None and before.digest == digest and settled:
             return before._replace(stamp=stamp), None
-        if document is None:
+        if is_canvas:
+            page = self._page(file.path, late.module("text.canvas").canvas_entries(data, file.path))
+        elif document is None:
             page = self._page(
                 file.path,
                 tuple([state.occurrence.entry for state in states if state.occurrence]),
@@ -135,14 +139,14 @@ class _PageReader:
         self, path: FilePath, on_disk: tuple[Entry, ...], states: tuple[EntryState, ...] = ()
     ) -> FileEntries:
         kind = self._workspace.kind_of(path)
-        if layout.is_outside(path):
+        if layout.is_outside(path) or layout.is_canvas(path):
             nothing = (None,) * len(on_disk)
             return FileEntries(
                 path=path,
                 entries=on_disk,
                 origins=nothing,
                 uncommitted=(False,) * len(on_disk),
-                kind=kind,
+                kind=FileKind.EVERGREEN if layout.is_canvas(path) else kind,
             )
         states, removed = (states, ()) if states else match_entries(self._trail, path, on_disk)
         is_pending = any(not state.committed for state in (*states, *removed)) and (

@@ -313,15 +313,19 @@ class Workspace:
         """The folders (or files) below which all Markdown is memory."""
         return ("memory", *self.settings.extra_paths)
 
-    def memory_paths(self, read_status: Callable[[os.stat_result], T]) -> dict[str, T]:
-        """The memory files' paths with `read_status`'s results."""
-        listed = self._paths_by_place(read_status)
+    def memory_paths(
+        self, read_status: Callable[[os.stat_result], T], canvases: bool = False
+    ) -> dict[str, T]:
+        """The memory files' paths with `read_status`'s results, with `canvases` beside notes."""
+        listed = self._paths_by_place(read_status, canvases)
         templates = vault.template_folders(self.root) if self.settings.paths else ()
         return {
             path: status for path, status in listed.items() if not self.left_out(path, templates)
         }
 
-    def _paths_by_place(self, read_status: Callable[[os.stat_result], T]) -> dict[str, T]:
+    def _paths_by_place(
+        self, read_status: Callable[[os.stat_result], T], canvases: bool = False
+    ) -> dict[str, T]:
         listed = layout.markdown_paths(self.root, self.memory_folders, read_status)
         daily = self.daily
         for path in [
@@ -339,9 +343,14 @@ class Workspace:
             listed |= {
                 path: status
                 for path, status in notes.items()
-                if self._kind_by_place(path).is_memory
+                if self._kind_by_place(path).is_memory or (canvases and self._is_beside_notes(path))
             }
         return listed
+
+    def _is_beside_notes(self, path: str) -> bool:
+        """True for a canvas where notes are memory."""
+        note = f"{path.removesuffix('.canvas')}.md"
+        return layout.is_canvas(path) and layout.matches(note, self.settings.paths)
 
     @property
     def note_folders(self) -> tuple[tuple[str, bool], ...]:
