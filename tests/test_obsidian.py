@@ -260,3 +260,20 @@ class TestCanvases:
         assert memory.status().skipped == (
             ("Yard.canvas", "not a canvas: it is no JSON with nodes"),
         )
+
+
+class TestAliases:
+    def test_one_asks_for_its_notes_name(self, at: Desk):
+        notes = {
+            "Mira Olsen.md": "---\naliases: [skipper, Captain Mira]\n---\n# Who\n\n- lives in Bergen\n\n- has a dog\n",
+            "Crane.md": "# Crane\n\n- sold to [[Mira Olsen]] in May\n- built for a skipper\n- is old\n",
+            "Bergen.md": "# Bergen\n\n- rains\n",
+        }
+        memory = vault(at, notes)
+        texts = [hit.text for hit in found(memory, "skipper")]
+        assert texts[:2] == ["lives in Bergen", "has a dog"]
+        assert {*texts[2:]} == {"built for a skipper", "sold to [[Mira Olsen]] in May"}
+        assert "sold to [[Mira Olsen]] in May" in [
+            hit.text for hit in found(memory, "where is Captain Mira?")
+        ]
+        assert [hit.text for hit in found(memory, '"skipper"')] == ["built for a skipper"]

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from bisect import insort
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from datetime import date, datetime, tzinfo
 from functools import lru_cache
+from pathlib import PurePath
 
 from mdmem.index import ranking
 from mdmem.index.indexed import copies_number, statement_number
@@ -18,8 +19,16 @@ from mdmem.model.searches import Explanation, Factor, Hit, ScorePart
 from mdmem.model.trail import Entry
 from mdmem.startup import late
 from mdmem.startup.records import dataclass, replace
-from mdmem.text.facts import entry_tags, is_done_task, is_nested, own_words, parse_text, shown_text
-from mdmem.text.terms import indexed_words, stem
+from mdmem.text.facts import (
+    ABOUT_JOINT,
+    entry_tags,
+    is_done_task,
+    is_nested,
+    own_words,
+    parse_text,
+    shown_text,
+)
+from mdmem.text.terms import indexed_words, stem, words_in_order
 
 _WORD = late.pattern(r"[0-9]{4}-[0-9]{2}-[0-9]{2}|\w+")
 
@@ -312,6 +321,32 @@ def without_copies(
         elif fact not in curated and (fact not in newest or ages[number] < ages[newest[fact]]):
             newest[fact] = number
     return [*kept, *newest.values()]
+
+
+def names_meant(request: IndexQuery, found: Iterable[Match]) -> dict[str, bool]:
+    """The names of notes that a query means by an alias, or another name in their front matter;
+    True for the note of a query that is nothing else.
+    """
+    if request.syntax and request.syntax.is_whole:
+        return {}
+    asked, meant = words_in_order(request.query), dict[str, bool]()
+    for row in (each.row for each in found if each.row.about):
+        name, aliases = _note_name(row), map(words_in_order, row.about.split(ABOUT_JOINT))
+        said = [alias for alias in aliases if alias in asked]
+        if said and row.entry.day is None and words_in_order(name) not in asked:
+            meant[name] = asked in said
+    return meant
+
+
+def notes_first(found: Iterable[Match], names: Mapping[str, bool]) -> tuple[Match, ...]:
+    """Entries of the notes that a query names, before lines that link there."""
+    return tuple(
+        sorted(found, key=lambda each: (each.hit.near, not names.get(_note_name(each.row))))
+    )
+
+
+def _note_name(row: IndexRow) -> str:
+    return PurePath(row.entry.path).stem
 
 
 def with_copies(hit: Hit, row: IndexRow, copies: Iterable[IndexRow]) -> Hit:

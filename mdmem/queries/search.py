@@ -452,7 +452,10 @@ def _matches(
 
     def find(finder: IndexSearcher) -> tuple[Match, ...]:
         if request.has_words:
-            return finder.search(wider)
+            found = finder.search(wider)
+            names = results.names_meant(wider, found)
+            asked = replace(wider, query=f"{wider.query} {' '.join(names)}")
+            return results.notes_first(finder.search(asked), names) if names else found
         return finder.newest(query.filter, query.today, query.limit)[0]
 
     index, matches = _ask(workspace, index, find, say, progress)
