@@ -64,6 +64,11 @@ def dead_links(workspace: Workspace, paths: Sequence[str] = ()) -> Iterator[Dead
         except PathProblem:  # `check` names it
             return None
 
+    @cache
+    def has_part(path: FilePath, part: str) -> bool:
+        linked = document(path)
+        return linked is None or _has_part(linked, part)
+
     for path in listed:
         if paths and path not in paths:
             continue
@@ -71,8 +76,7 @@ def dead_links(workspace: Workspace, paths: Sequence[str] = ()) -> Iterator[Dead
             name, part = _target(link)
             names = names or file_names(workspace)
             target = names.find(name) if name.strip() else path
-            linked = document(target) if target in listed else None
-            if target and linked and not _has_part(linked, part.strip()):
+            if target in listed and not has_part(target, part.strip()):
                 written = link[0].removeprefix("]")
                 yield DeadLink(path=path, line=number, written=written, target=target, part=part)
 
