@@ -323,14 +323,15 @@ def without_copies(
     return [*kept, *newest.values()]
 
 
-def names_meant(request: IndexQuery, found: Iterable[Match]) -> dict[str, bool]:
-    """The names of notes that a query means by an alias, or another name in their front matter;
-    True for the note of a query that is nothing else.
+def names_meant(request: IndexQuery, named: Iterable[IndexRow]) -> dict[str, bool]:
+    """The names of notes that a query means by an alias, or another name in their front matter.
+
+    `named`: rows with these; True for the note of a query that is nothing else.
     """
     if request.syntax and request.syntax.is_whole:
         return {}
     asked, meant = words_in_order(request.query), dict[str, bool]()
-    for row in (each.row for each in found if each.row.about):
+    for row in named:
         name, aliases = _note_name(row), map(words_in_order, row.about.split(ABOUT_JOINT))
         said = [alias for alias in aliases if alias in asked]
         if said and row.entry.day is None and words_in_order(name) not in asked:

@@ -453,9 +453,11 @@ def _matches(
     def find(finder: IndexSearcher) -> tuple[Match, ...]:
         if request.has_words:
             found = finder.search(wider)
-            names = results.names_meant(wider, found)
-            asked = replace(wider, query=f"{wider.query} {' '.join(names)}")
-            return results.notes_first(finder.search(asked), names) if names else found
+            named = [each.row for each in found if each.row.about]
+            if named and (names := results.names_meant(wider, named)):
+                asked = replace(wider, query=f"{wider.query} {' '.join(names)}")
+                return results.notes_first(finder.search(asked), names)
+            return found
         return finder.newest(query.filter, query.today, query.limit)[0]
 
     index, matches = _ask(workspace, index, find, say, progress)
