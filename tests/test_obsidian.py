@@ -277,3 +277,32 @@ class TestAliases:
             hit.text for hit in found(memory, "where is Captain Mira?")
         ]
         assert [hit.text for hit in found(memory, '"skipper"')] == ["built for a skipper"]
+
+
+class TestRenamedNotes:
+    CRANE = (
+        "# Crane\n\n- from [[Mira#Phone|her]] and ![[people/mira]] `[[Mira]]`\n"
+        "- see [her](people/Mira.md) and [[Ola]]\n\n```\n[[Mira]]\n```\n"
+    )
+
+    def test_links_follow_what_git_knows(self, at: Desk):
+        mira = "# Mira\n\n## Phone\n\n- +47 555 0101\n- has a dog\n- and a cat\n"
+        memory = vault(
+            at, {"people/Mira.md": mira, "Crane.md": self.CRANE, "yard/B.md": "[[Mira]]\n"}
+        )
+        at.git("mv", "people/Mira.md", "people/Mira Olsen.md")
+        at.commit()
+        assert memory.check() == ()
+        assert at.read("Crane.md") == self.CRANE  # never by itself
+        before = at.head()
+        assert memory.fix_links(WriteOptions()) == (
+            "changed links to renamed notes in Crane.md, yard/B.md",
+        )
+        assert at.read("Crane.md") == (
+            self.CRANE.replace("[[Mira#", "[[Mira Olsen#")
+            .replace("[[people/mira", "[[Mira Olsen")
+            .replace("people/Mira.md", "people/Mira%20Olsen.md")
+        )
+        assert at.read("yard/B.md") == "[[Mira Olsen]]\n"
+        assert at.git("rev-list", "--count", f"{before}..HEAD").strip() == "1"
+        assert memory.fix_links(WriteOptions()) == ()

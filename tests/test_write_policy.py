@@ -513,6 +513,7 @@ def test_a_changed_file_that_is_accepted_is_as_the_tool_would_have_made_it(
 
 CALLS: Mapping[str, tuple[Callable[[Memory, str], object], Fate]] = {
     "Memory.purge": (lambda at, _: at.purge(Purge("likes tea", actor=AGENT)), REFUSED),
+    "Memory.fix_links": (lambda at, _: at.fix_links(OPTIONS), REFUSED),
     "Memory.save": (lambda at, _: at.save(Save(actor=AGENT)), REFUSED),
     "Memory.apply_advice": (lambda at, _: at.apply_advice(OPTIONS), REFUSED),
     "Memory.examine": (lambda at, _: at.examine(fix=True), NO_WRITE),

@@ -19,6 +19,7 @@ from mdmem.model.errors import UsageProblem, number_of, shell_word
 from mdmem.model.pipelines import Sync
 from mdmem.model.reads import FoundWorkspace, Initialise
 from mdmem.model.rules import parse_allowances
+from mdmem.model.writes import WriteOptions
 from mdmem.show import maintenance, reads
 from mdmem.show.formatting import VerbatimText
 from mdmem.show.values import to_json
@@ -250,14 +251,19 @@ def check_(
         bool,
         typer.Option("--staged", help="Check the staged changes, as the pre-commit hook does."),
     ] = False,
+    fix: Annotated[
+        bool,
+        typer.Option("--fix", help="Change links to notes that git knows as renamed."),
+    ] = False,
     as_json: Json = False,
 ) -> Answer:
     """Check memory files: secrets, conflict markers, invalid UTF-8.
 
     With --staged: the changes that are about to be committed.
     """
-    if staged and files:
-        raise UsageProblem("--staged takes no files")
+    if staged and (files or fix):
+        raise UsageProblem(f"--staged takes no {'files' if files else '--fix'}")
+    notes: tuple[str, ...] = ()
     if staged:
         start = Path(call.workspace or ".")
         problems = memory.staged_problems(start, os.environ)
@@ -267,7 +273,9 @@ def check_(
             else 0
         )
     else:
-        problems = open_memory(call).check(tuple(files or ()))
+        opened = open_memory(call)
+        notes = opened.fix_links(WriteOptions()) if fix else ()
+        problems = opened.check(tuple(files or ()))
         status = 1 if any(problem.level == "error" for problem in problems) else 0
     problems = tuple(
         replace(problem, message=in_flags(problem.message), hint=in_flags(problem.hint))
@@ -276,7 +284,7 @@ def check_(
     return Answer(
         {"problems": problems},
         "\n".join(map(reads.problem_text, problems)),
-        () if problems else ("no problems",),
+        (*notes, *(() if problems else ("no problems",))),
         status,
     )
 

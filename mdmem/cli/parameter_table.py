@@ -432,6 +432,7 @@ TABLE: ParameterTable = {
     "check": (
         ("files", (), list, None, False),
         ("staged", ("--staged",), bool, False, False),
+        ("fix", ("--fix",), bool, False, False),
         ("as_json", ("--json",), bool, False, False),
     ),
     "redact": (

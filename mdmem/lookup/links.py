@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import cache, partial
+from pathlib import PurePath
+from posixpath import dirname, relpath
 from re import Match
 from urllib.parse import quote, unquote
 
@@ -35,6 +38,12 @@ _LINK = (
 )
 _HAS_LINK = late.pattern(_LINK)
 _CODE_OR_LINK = late.pattern(rf"`[^`\n]*`|{_LINK}")
+_NOTE = (
+    r"\[\[(?P<note>[^\[\]|#\r\n]+)(?=[#|\]\\])"
+    r"|\]\((?P<file>[^()\s#:]+\.[mM][dD])(?=[#)])"
+)
+_HAS_NOTE = late.pattern(_NOTE)
+_CODE_OR_NOTE = late.pattern(rf"`[^`\n]*`|{_NOTE}")
 _NO_PART_OF_LINK = late.pattern(r"[\[\]#|^:]|%%")
 _NO_PART_OF_ANCHOR = late.pattern(r"[^\w\s-]")
 _ALIASES = ("title", "aliases")
@@ -210,6 +219,51 @@ def _as_written(title: str, before: str, is_anchor: bool) -> str:
     is_slug = "-" in before or before.islower()
     slug = _NO_PART_OF_ANCHOR.sub("", plain_title(title).lower()).replace(" ", "-")
     return quote(slug if is_slug else plain)
+
+
+def renamed_notes(workspace: Workspace) -> FileNames:
+    """The notes that git has seen under other names, by these."""
+    repository, listed = workspace.repository, workspace.memory_files()
+    if repository.head() is None:
+        return FileNames({}, {})
+    told = repository.git(
+        *("log", "-z", "-M", "--format=", "--diff-filter=R", "--name-status", "HEAD")
+    )
+    fields = [each.removeprefix(repository.prefix) for each in os.fsdecode(told).split("\0")]
+    now = dict[str, str]()
+    for old, new in zip(fields[1::3], fields[2::3], strict=False):  # newest first
+        now.setdefault(old, now.get(new, new))
+    paths = {old: FilePath(new) for old, new in now.items() if new in listed and old not in listed}
+    stems = {fold_name(old): new for old, new in paths.items()}
+    return FileNames(stems, _unique((stem.rpartition("/")[2], new) for stem, new in stems.items()))
+
+
+def with_renamed_notes(workspace: Workspace, renamed: FileNames) -> dict[FilePath, str]:
+    """The texts in which links name renamed notes as they are called now."""
+    names, found = file_names(workspace), dict[FilePath, str]()
+
+    def written(path: FilePath, link: Match[str]) -> str:
+        name = unquote(link["note"] or link["file"] or "").strip()
+        new = None if not name or names.find(name) else renamed.find(name)
+        if new is None:
+            return link[0]
+        stem = PurePath(new).stem
+        short = stem if names.find(stem) == new else new.removesuffix(".md")
+        return f"[[{short}" if link["note"] else f"]({quote(relpath(new, dirname(path) or '.'))}"
+
+    for path, file in workspace.memory_files().items():
+        text = _text(file)
+        if not _may_be_edited(workspace, path) or not _HAS_NOTE.search(text):
+            continue
+        lines = split_lines(text)
+        fenced = closed_fences([line.rstrip("\r\n") for line in lines])
+        after = "".join(
+            line if number in fenced else _CODE_OR_NOTE.sub(partial(written, path), line)
+            for number, line in enumerate(lines)
+        )
+        if after != text:
+            found[path] = after
+    return found
 
 
 # Names by which a text can mean a file.

@@ -626,6 +626,23 @@ class Memory:
             *links.check_links(self.workspace, show.paths_named(self.workspace, files)),
         )
 
+    def fix_links(self, options: WriteOptions) -> tuple[str, ...]:
+        """Change links to notes that git knows as renamed; a line for the user on what was done.
+
+        Raises MdmemError (no change).
+        """
+        workspace, links = self.workspace, module("lookup.links")
+        workspace.require_writer(workspace.given_actor(options.actor))
+        renamed = links.renamed_notes(workspace)
+        if not (changed := links.with_renamed_notes(workspace, renamed)):
+            return ()
+        edit = module("changes.verbs.links").LinksEdit(next(iter(changed)), renamed, options)
+        write = module("changes.apply").apply_all
+        done = self._write(
+            "check", options, lambda: write(workspace, [edit], options, self._say)[0]
+        )
+        return (*done.notes, f"changed links to renamed notes in {', '.join(changed)}")
+
     def status(self) -> WorkspaceStatus:
         """Describe the workspace and how fresh its index is."""
         workspace = self.workspace

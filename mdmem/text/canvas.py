@@ -24,7 +24,7 @@ def canvas_entries(data: bytes, path: FilePath) -> tuple[Entry, ...]:
         return tuple(_entries(data.decode(), path, texts))
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as problem:
         message = "not a canvas: it is no JSON with nodes"
-        raise PathProblem("unsupported-file", message, "Open it in Obsidian.") from problem
+        raise PathProblem("unsupported-file", message) from problem
 
 
 def _entries(source: str, path: FilePath, texts: list[tuple[str, str]]) -> Iterator[Entry]:
