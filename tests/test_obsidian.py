@@ -306,3 +306,39 @@ class TestRenamedNotes:
         assert at.read("yard/B.md") == "[[Mira Olsen]]\n"
         assert at.git("rev-list", "--count", f"{before}..HEAD").strip() == "1"
         assert memory.fix_links(WriteOptions()) == ()
+
+
+class TestDailyNotes:
+    @pytest.mark.parametrize(
+        ("form", "language", "path"),
+        [
+            ("YYYY/MMMM/D dddd", None, "2026/March/5 Thursday.md"),
+            ("YYYY/MMMM/D dddd", "de", "2026/März/5 Donnerstag.md"),
+            ("YYYY-MMM-DD ddd", "fr", "2026-mars-05 jeu..md"),
+            ("YY/YYYY MMM DD", "es", "26/2026 mar. 05.md"),
+            ("YYYY/MMMM/D dddd", "sv", "2026/March/5 Thursday.md"),
+        ],
+    )
+    def test_months_and_weekdays_are_named_in_the_language(
+        self, at: Desk, form: str, language: str | None, path: str
+    ):
+        at.write("T.md", "# {{date:dddd D. MMMM}}\n")
+        daily = {"format": form, "folder": "Daily", "template": "T"}
+        at.write(".obsidian/daily-notes.json", json.dumps(daily))
+        spoken = f'language = "{language}"\n' if language else ""
+        memory = vault(at, {}, f'{ALL_NOTES}daily = "obsidian"\n{spoken}')
+        assert memory.apply(Log("saw a heron", day="2026-03-05")).path == f"Daily/{path}"
+        (heron,) = found(memory, "heron")
+        assert str(heron.day) == "2026-03-05"
+        title = at.read(f"Daily/{path}").split("\n")[0]
+        assert title == ("# Donnerstag 5. März" if language == "de" else title)
+
+    def test_periodic_notes_come_first(self, at: Desk):
+        for name, folder in (
+            ("daily-notes.json", "Daily"),
+            ("plugins/periodic-notes/data.json", "P"),
+        ):
+            settings = {"folder": folder, "daily": {"enabled": True, "folder": folder}}
+            at.write(f".obsidian/{name}", json.dumps(settings))
+        memory = vault(at, {}, f'{ALL_NOTES}daily = "obsidian"\n')
+        assert memory.apply(Log("saw a heron", day="2026-03-05")).path == "P/2026-03-05.md"

@@ -338,7 +338,7 @@ def settings_files(workspace: Path, environment: Mapping[str, str]) -> tuple[Pat
     return (
         workspace / SETTINGS_NAME,
         *((own_path,) if own_path else ()),
-        vault.daily_file(workspace),
+        *vault.daily_files(workspace),
     )
 
 
@@ -727,14 +727,20 @@ def _stays_inside(full_path: Path, workspace: Path, tree: Path | None) -> bool:
     )
 
 
-def vaults_daily(folder: Path) -> str | None:
+def names_in(language: str | None) -> str | None:
+    """The code of a language in which a vault's daily notes name months and weekdays."""
+    codes = (code for code in ("de", "es", "fr") if LANGUAGES[code] == language)
+    return next(codes, None)
+
+
+def vaults_daily(folder: Path, language: str | None = None) -> str | None:
     """The names of a vault's daily notes as logs; None where they do not tell the day."""
-    daily = vault.daily_names(folder)
+    daily = vault.daily_names(folder, names_in(language))
     return daily if daily and layout.is_named_by_day(daily) else None
 
 
-def _require_daily(folder: Path) -> str:
-    if (daily := vaults_daily(folder)) is None:
+def _require_daily(folder: Path, language: str | None) -> str:
+    if (daily := vaults_daily(folder, language)) is None:
         named = vault.FOLDER + "/daily-notes.json"
         raise WorkspaceProblem(
             "bad-settings",
@@ -798,7 +804,7 @@ def load(
     if "vectors" not in own and (settings.vectors_url or settings.vectors_command):
         settings = replace(settings, vectors="always")
     if settings.daily == OBSIDIAN:
-        settings = replace(settings, daily=_require_daily(folder))
+        settings = replace(settings, daily=_require_daily(folder, settings.language))
     extra_paths: dict[Path, str] = {}
     for path in settings.extra_paths:
         extra_paths.setdefault(full_paths[path], _normalise_path(path, full_paths[path], folder))

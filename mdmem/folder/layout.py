@@ -42,10 +42,11 @@ _DAY_PARTS = {
     "%-m": ("month", "*"),
     "%d": ("day", "[0-9]" * 2),
     "%-d": ("day", "*"),
-    **dict.fromkeys(("%B", "%b", "%A", "%a"), ("", "*")),
+    **dict.fromkeys(("%y", "%B", "%b", "%A", "%a"), ("", "*")),
 }
 """Parts of a path that name a day: the number that each gives, if any, and a glob for it."""
-_DATE_PART = late.pattern("(%[YmdBbAa]|%-[md])")
+_DATE_PART = late.pattern(r"(%[YymdBbAa]|%-[md]|%\{[a-z]+:[BbAa]\})")
+"""`%{de:B}` is `%B` in German."""
 _GLOB_PART = late.pattern(r"(\*\*/|\*\*|\*|\?|\[[^\]/]+\])")
 _FOLDERS = {"": "(?:)", "**/": "(?:[^/]+/)*", "**": ".*"}
 _PROFILES = {name.casefold() for name in PROFILE_NAMES}
@@ -180,21 +181,29 @@ def log_path(day: date, daily: str = DAILY) -> FilePath:
     """The log of a day by the parts of `date.strftime` that `_DAY_PARTS` has."""
 
     def written(part: re.Match[str]) -> str:
+        if part[0].startswith("%{"):
+            names = late.module(f"words.{part[0][2:-3]}").CALENDAR[part[0][-2]].split()
+            return str(names[day.month - 1 if part[0][-2] in "Bb" else day.weekday()])
         return f"{day.year:04}" if part[0] == "%Y" else day.strftime(part[0])
 
     return FilePath(_DATE_PART.sub(written, daily))
 
 
 def log_glob(daily: str) -> str:
-    return "".join(_DAY_PARTS.get(part, ("", part))[1] for part in _DATE_PART.split(daily))
+    return "".join(_DAY_PARTS.get(_plain(part), ("", part))[1] for part in _DATE_PART.split(daily))
+
+
+def _plain(part: str) -> str:
+    return f"%{part[-2]}" if part.startswith("%{") else part
 
 
 @lru_cache
 def _pattern_of_days(daily: str) -> re.Pattern[str]:
     pattern, named = "", set[str]()
     for part in _DATE_PART.split(daily):
-        name, glob = _DAY_PARTS.get(part, ("", re.escape(part)))
-        digits = glob.replace("*", "[0-9]+" if name else "[^/]+") if part in _DAY_PARTS else glob
+        plain = _plain(part)
+        name, glob = _DAY_PARTS.get(plain, ("", re.escape(part)))
+        digits = glob.replace("*", "[0-9]+" if name else "[^/]+") if plain in _DAY_PARTS else glob
         pattern += f"(?P<{name}>{digits})" if name and name not in named else digits
         named.add(name)
     return re.compile(pattern)
@@ -202,7 +211,7 @@ def _pattern_of_days(daily: str) -> re.Pattern[str]:
 
 def is_named_by_day(daily: str) -> bool:
     """True if a setting names a Markdown file for each day that agents' tools may make."""
-    parts = _DATE_PART.findall(daily)
+    parts = list(map(_plain, _DATE_PART.findall(daily)))
     told = {*(_DAY_PARTS[part][0] or part for part in parts)}
     tells_month = not told.isdisjoint(("month", "%B", "%b"))
     if not (tells_month and told >= {"year", "day"}) or "%" in _DATE_PART.sub("", daily):

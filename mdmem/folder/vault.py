@@ -11,6 +11,7 @@ from posixpath import normpath
 from re import Match
 from typing import Any
 
+from mdmem.folder import layout
 from mdmem.startup import late
 
 FOLDER = ".obsidian"
@@ -31,13 +32,14 @@ def template_folders(root: Path) -> tuple[str, ...]:
 def unreadable_settings(root: Path) -> list[str]:
     """The settings that are read here and cannot be, relative to the vault."""
     files = (root / FOLDER / file for file in _TEMPLATES)
-    broken = (file for file in (*files, daily_file(root)) if _settings(file) is None)
+    broken = (file for file in (*files, *daily_files(root)) if _settings(file) is None)
     return [file.relative_to(root).as_posix() for file in broken]
 
 
-_MOMENT = late.pattern(r"(?s)\[([^\]]*)\]|YYYY|MMMM|MMM|MM|M|DD|D|dddd|ddd|HH|mm|([A-Za-z])|.")
+_MOMENT = late.pattern(r"(?s)\[([^\]]*)\]|YYYY|YY|MMMM|MMM|MM|M|DD|D|dddd|ddd|HH|mm|([A-Za-z])|.")
 _PARTS = {
     "YYYY": "%Y",
+    "YY": "%y",
     "MMMM": "%B",
     "MMM": "%b",
     "MM": "%m",
@@ -49,6 +51,7 @@ _PARTS = {
     "HH": "%H",
     "mm": "%M",
 }
+_NAME = late.pattern(r"(?<!%)%([BbAa])")
 _PLACE = late.pattern(r"\{\{(date|time|title)(?::([^{}\n]*))?\}\}")
 _USUAL = {"date": "YYYY-MM-DD", "time": "HH:mm"}
 
@@ -59,13 +62,24 @@ def updates_links(root: Path) -> bool:
     return settings.get("alwaysUpdateLinks") is True
 
 
-def daily_file(root: Path) -> Path:
-    return root / FOLDER / "daily-notes.json"
+def daily_files(root: Path) -> tuple[Path, Path]:
+    """The settings of Obsidian's own daily notes, and of Periodic Notes, which replaces them."""
+    folder = root / FOLDER
+    return folder / "daily-notes.json", folder / "plugins/periodic-notes/data.json"
 
 
-def daily_names(root: Path) -> str | None:
-    """The setting `daily` that names logs as the vault's daily notes; None where it has others."""
-    settings = _settings(daily_file(root))
+def _daily_settings(root: Path) -> Mapping[str, Any] | None:
+    own, periodic = map(_settings, daily_files(root))
+    of_days = (periodic or {}).get("daily")
+    return of_days if isinstance(of_days, dict) and of_days.get("enabled") else own
+
+
+def daily_names(root: Path, names_in: str | None = None) -> str | None:
+    """The setting `daily` that names logs as the vault's daily notes; None where it has others.
+
+    `names_in`: the language of months and weekdays, by code, where it is not English.
+    """
+    settings = _daily_settings(root)
     if settings is None:
         return None
     folder, written = settings.get("folder") or "", settings.get("format") or "YYYY-MM-DD"
@@ -73,19 +87,24 @@ def daily_names(root: Path) -> str | None:
         return None
     if "%" in folder or any(part[2] or "%" in part[0] for part in _MOMENT.finditer(written)):
         return None
-    return normpath("/".join(filter(None, (folder.strip("/"), f"{_as_strftime(written)}.md"))))
-
-
-def _as_strftime(form: str) -> str:
-    return "".join(
-        _PARTS.get(part[0], (part[1] or part[0]).replace("%", "%%"))
-        for part in _MOMENT.finditer(form)
+    return normpath(
+        "/".join(filter(None, (folder.strip("/"), f"{_as_strftime(written, names_in)}.md")))
     )
 
 
-def daily_template(root: Path, title: str, moment: datetime) -> str | None:
+def _as_strftime(form: str, names_in: str | None) -> str:
+    parts = "".join(
+        _PARTS.get(part[0], (part[1] or part[0]).replace("%", "%%"))
+        for part in _MOMENT.finditer(form)
+    )
+    return _NAME.sub(rf"%{{{names_in}:\1}}", parts) if names_in else parts
+
+
+def daily_template(
+    root: Path, title: str, moment: datetime, names_in: str | None = None
+) -> str | None:
     """The vault's template of a daily note, filled in; None where it names none that is there."""
-    name = (_settings(daily_file(root)) or {}).get("template")
+    name = (_daily_settings(root) or {}).get("template")
     if not isinstance(name, str) or not name.strip("/"):
         return None
     path = (root / f"{name.strip('/').removesuffix('.md')}.md").resolve()
@@ -98,7 +117,9 @@ def daily_template(root: Path, title: str, moment: datetime) -> str | None:
 
     def filled(place: Match[str]) -> str:
         form = place[2] or _USUAL.get(place[1])
-        return moment.strftime(_as_strftime(form)) if form and place[1] in _USUAL else title
+        if not form or place[1] not in _USUAL:
+            return title
+        return moment.strftime(layout.log_path(moment, _as_strftime(form, names_in)))
 
     return _PLACE.sub(filled, text)
 

@@ -1247,3 +1247,6 @@ MAKING = (
 DETERMINERS = "a an the my our your this that these some another new me us up"
 # The thing ends before them.
 PREPOSITIONS = "for of to in on at with from about into by as so that which and or using like"
+
+# Months and weekdays by `strftime`.
+CALENDAR: dict[str, str] = {}

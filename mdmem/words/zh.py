@@ -142,3 +142,5 @@ GOING_ON = (r"(?:那么?|还有|以及|但是?|只|另外)", r"[^，。？]{1,12
 POINTING_BACK = (r"[它他她]们?|这个|那个|这些|那些|那里|这里|另一个|两者|其中",)
 MAKING = (r"(?:请|帮我|现在)*(?:写|起草|创建|准备|添加|生成|打开|格式化|命名)",)
 DETERMINERS = PREPOSITIONS = ""
+
+CALENDAR: dict[str, str] = {}

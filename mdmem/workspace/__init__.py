@@ -177,11 +177,11 @@ class Workspace:
 
     def new_log(self, path: FilePath, day: date) -> str:
         """The text of a day's log before its first entry, from the vault's template if any."""
-        daily, own = self.settings.daily, None
-        if daily and daily == vault.daily_names(self.root):
-            own = vault.daily_template(
-                self.root, PurePath(path).stem, datetime.combine(day, self.now().time())
-            )
+        daily, own, language = self.settings.daily, None, self.settings.language
+        if daily and daily == config.vaults_daily(self.root, language):
+            moment = datetime.combine(day, self.now().time())
+            title, names_in = PurePath(path).stem, config.names_in(language)
+            own = vault.daily_template(self.root, title, moment, names_in)
         if own is not None:
             return own
         template: str = late.module("folder.installed").template("daily.md")
