@@ -21,6 +21,7 @@ from mdmem.model.searches import Hit, ListFacts, Search
 from mdmem.model.writes import EditSection, Forget, Log, Remember, Save, WriteOptions
 from mdmem.text.document import parse
 from mdmem.text.facts import entries
+from mdmem.text.fields import within
 
 ALL_NOTES = 'paths = ["**/*.md"]\n'
 
@@ -80,6 +81,11 @@ class TestFields:
     )
     def test_what_is_none(self, text: str):
         assert not any(each.key for each in entries(parse(text), FilePath("a.md"), nested=True))
+
+    def test_a_block_without_end_has_none(self):
+        text = "a:: b " + " ".join("`" * ticks for ticks in range(1, 400))
+        assert not any(within(text))
+        assert [each.value for each in within("a:: b <!-- " * 5_000)] == ["b"]
 
     def test_they_are_found_and_answered_by_key(self, at: Desk):
         memory = vault(
@@ -242,6 +248,8 @@ class TestCanvases:
             None,
         )
         assert [hit.start_line for hit in found(memory, "keel")] == [5]
+        at.write("Odd.canvas", self.BOARD.replace('"c3"', '"\\u0063"').replace("keel", "oars"))
+        assert [hit.start_line for hit in found(memory, "oars")] == [3]
         assert found(memory, "cheap") == []
         assert listed(memory) == ["a crane"]
         at.write("boards/Yard.canvas", self.BOARD.replace("keel", "mast"))

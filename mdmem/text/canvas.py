@@ -30,9 +30,10 @@ def canvas_entries(data: bytes, path: FilePath) -> tuple[Entry, ...]:
 def _entries(source: str, path: FilePath, texts: list[tuple[str, str]]) -> Iterator[Entry]:
     at, line = 0, 1
     for name, text in texts:
-        found = max(at, source.find(json.dumps(name), at))
-        line += source.count("\n", at, found)
-        at = found
+        found = source.find(json.dumps(name, ensure_ascii=False), at)
+        if found < 0:  # written otherwise: to look for each would take the square of their number
+            source = ""
+        line, at = line + source.count("\n", at, found), max(at, found)
         for entry in entries(parse(text), path, nested=True):
             yield replace(
                 entry,

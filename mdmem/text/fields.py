@@ -14,13 +14,15 @@ _NO_FIELDS = frozenset(
     (*ABOUT, "alias", "tags", "tag", "cssclasses", "cssclass", "publish", "permalink")
 )
 _MAX_LINES, _MAX_CHARACTERS = 1_000, 65_536
-"""Longer front matter has no fields."""
+"""Longer front matter, and a longer block, has no fields."""
 _PROPERTY = late.pattern(r"""(["']?)([^\W_][^:\n]*?)\1[ \t]*:(?:[ \t]+(.*))?""")
 _NO_VALUE = frozenset(("", "null", "~", "|", ">", "|-", ">-", "[]", "{}"))
 _KEY = r"(?:\*\*|__)?([^\W\d_](?:[\w/ -]{0,60}\w)?)(?:\*\*|__)?"
 _LINE = late.pattern(rf"(?:[ \t>]*[-+*][ \t]+|[ \t>]*)(?:\[.\][ \t]+)?{_KEY}::[ \t]+(\S.*)")
 _WITHIN = late.pattern(rf"(?<!\[)\[{_KEY}::[ \t]+([^\[\]\n]+)\]|\({_KEY}::[ \t]+([^()\n]+)\)")
-_UNSAID = late.pattern(rf"(?s){COMMENT}|(`+)(?!`).*?(?<!`)\1(?!`)|~~(?=\S)[^~\n]*~~")
+_UNSAID = late.pattern(
+    rf"(?s){COMMENT}|<!--.*|(?<!`)(`{{1,3}})(?!`).{{0,1000}}?(?<!`)\1(?!`)|~~(?=\S)[^~\n]*~~"
+)
 """Comments, code and struck words."""
 _MARKS = late.pattern(r"[ \t]+\^[A-Za-z0-9-]+\Z")
 
@@ -64,6 +66,8 @@ def _values(written: str) -> list[str]:
 
 def within(text: str) -> Iterator[Field]:
     """The fields in the Markdown of a block: lines `key:: value`, and `[key:: value]` in others."""
+    if len(text) > _MAX_CHARACTERS:
+        return
     lines = _UNSAID.sub(lambda match: "\n" * match[0].count("\n"), text).split("\n")
     fenced = closed_fences(lines) if "```" in text or "~~~" in text else ()
     for number, line in enumerate(lines):
