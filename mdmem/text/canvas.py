@@ -14,7 +14,7 @@ from mdmem.text.facts import entries, shown_text
 
 
 def canvas_entries(data: bytes, path: FilePath) -> tuple[Entry, ...]:
-    """What the text nodes say, in the line that a node begins in; nothing of it is a fact.
+    """The entries of text nodes, in the line that a node begins in; none of them is a fact.
 
     Raises PathProblem (`unsupported-file`).
     """
