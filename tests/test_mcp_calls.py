@@ -70,9 +70,11 @@ def logged(at: Desk) -> str:
 
 class TestReading:
     def test_a_hit_says_what_front_matter_says_of_it(self, at: Desk, caller: Caller):
-        at.write("memory/jana.md", "---\nbirthday: 1990-07-14\n---\n- plays the viola\n")
-        assert caller.text("memory_search", query="birthday").startswith(
-            "- memory/jana.md:4 plays the viola (birthday: 1990-07-14)"
+        at.write("memory/jana.md", "---\naliases: [violist]\nborn: 1990\n---\n- plays the viola\n")
+        said = caller.text("memory_search", query="born")
+        assert said.startswith("- memory/jana.md:3 born: 1990")
+        assert caller.text("memory_search", query="violist").startswith(
+            "- memory/jana.md:5 plays the viola (violist)"
         )
 
     def test_search(self, caller: Caller):
