@@ -11,6 +11,7 @@ from dated_memory import DatedMemory
 from workspaces import Desk, desk
 
 from mdmem.index.indexed import key_terms
+from mdmem.index.query import Lexicon, clauses
 from mdmem.memory import Memory
 from mdmem.model.prompts import BuildContext
 from mdmem.model.searches import Search
@@ -72,6 +73,13 @@ class TestTheFirstPerson:
         ben = "- Ben: I spend nothing on books, do you?\n"
         told = factors(memory(at, f"{self.LOG}{ben}"), "Who spends nothing on books?")
         assert told["Ben: I spend nothing on books, do you?"] == ["confidence", "asks"]
+
+    def test_verbs_that_say_little_count_less(self):
+        weights = [
+            {term: weight for name, term, weight, _ in clauses(query, Lexicon(9, len, len, list))}
+            for query in ("what did I use the US bank for", "what did Ann use the US bank for")
+        ]
+        assert [each["use"] < each["bank"] for each in weights] == [True, False]
 
     @pytest.mark.parametrize(
         "line",

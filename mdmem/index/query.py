@@ -44,6 +44,7 @@ from mdmem.text.terms import (
     Terms,
     encodable,
     folded,
+    light_terms,
     members,
     query_terms,
     related,
@@ -301,15 +302,16 @@ def clauses(question: str, lexicon: Lexicon) -> tuple[Clause, ...]:
     Where it has only the stop words of a query with few of them, these count ("on off" finds "on").
     """
     spoken = lexicon.languages
-    return _term_clauses(query_terms(question, spoken), lexicon) or _term_clauses(
-        query_terms(question, spoken, few_stop_words=True), lexicon
+    weak = light_terms() if ranking.asks_of_self(question) else weak_terms()
+    return _term_clauses(query_terms(question, spoken), lexicon, weak) or _term_clauses(
+        query_terms(question, spoken, few_stop_words=True), lexicon, weak
     )
 
 
-def _term_clauses(terms: Terms, lexicon: Lexicon) -> tuple[Clause, ...]:
-    only_weak = weak_terms().issuperset(terms.words)
+def _term_clauses(terms: Terms, lexicon: Lexicon, weak: frozenset[str]) -> tuple[Clause, ...]:
+    only_weak = weak.issuperset(terms.words)
     worth = {
-        term: ranking.WEAK_WORD_WEIGHT if term in weak_terms() and not only_weak else 1.0
+        term: ranking.WEAK_WORD_WEIGHT if term in weak and not only_weak else 1.0
         for term in terms.words
     }
     words = {

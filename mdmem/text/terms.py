@@ -233,6 +233,10 @@ def _stopping(language: str) -> TextAnalyzer:
 
 
 _WEAK_WORDS = "kind type sort many much often according"
+_LIGHT_WORDS = """
+    ask begin come feel find get give go happen keep know let look make mean need put say see start
+    take tell think try use want us
+"""
 
 MAX_TERMS = 100
 """Maximum words of a query, and again characters; the rest is not searched for."""
@@ -493,6 +497,12 @@ def members(term: str) -> tuple[str, ...]:
 def weak_terms() -> frozenset[str]:
     """Terms that more often shape a question than name its subject."""
     return frozenset(map(stem, _WEAK_WORDS.split()))
+
+
+@cache
+def light_terms() -> frozenset[str]:
+    """The same with verbs that say little, of which questions about oneself are made."""
+    return weak_terms() | frozenset(map(stem, _LIGHT_WORDS.split()))
 
 
 @cache
