@@ -27,6 +27,7 @@ _WORDS: Mapping[str, Mapping[str, str]] = {
         "near": """
             -2=the_day_before_yesterday -2=day_before_yesterday -1=yesterday -1=last_night 0=today
             0=tonight 0=this_morning 0=this_afternoon 0=this_evening 1=tomorrow
+            2=the_day_after_tomorrow 2=day_after_tomorrow
         """,
         "part": "0=morning 1=noon 1=afternoon 2=evening 2=night",
         "unit": """
@@ -34,16 +35,20 @@ _WORDS: Mapping[str, Mapping[str, str]] = {
             month=months year=year year=years
         """,
         "last": "last past previous",
+        "before_last": "before_last",
         "this": "this",
         "next": "next coming",
         "behind": "ago back earlier",
-        "edge": "0=start 0=beginning 0=early 1=middle 1=mid 2=end 2=late",
+        "edge": """
+            0=start 0=beginning 0=early 1=middle 1=mid 2=end 2=late
+            3=first_week 4=second_week 5=third_week 6=fourth_week 7=last_week
+        """,
         "number": """
             1=a 1=an 1=one 2=two 2=a_couple_of 3=three 4=four 5=five 6=six 7=seven 8=eight
             9=nine 10=ten 11=eleven 12=twelve
         """,
         "on": "on since from until by around",
-        "in": "in since during from",
+        "in": "in since during from over at",
         "skip": "the of",
         "every": "every each always usually generally never",
     },
@@ -61,10 +66,14 @@ _WORDS: Mapping[str, Mapping[str, str]] = {
         "last": """
             letzten letzte letzter letztes letztem vergangenen vergangene vergangenes vorigen vorige
         """,
+        "before_last": "vorletzten vorletzte vorletzter vorletztes",
         "this": "diesen diese diesem dieser dieses",
         "next": "nachsten nachste nachstes nachster kommenden kommende",
         "before": "vor",
-        "edge": "0=anfang 1=mitte 2=ende",
+        "edge": """
+            0=anfang 1=mitte 2=ende
+            3=ersten_woche 4=zweiten_woche 5=dritten_woche 6=vierten_woche 7=letzten_woche
+        """,
         "number": """
             1=einem 1=einer 2=zwei 3=drei 4=vier 5=funf 6=sechs 7=sieben 8=acht 9=neun 10=zehn
             11=elf 12=zwolf
@@ -79,13 +88,17 @@ _WORDS: Mapping[str, Mapping[str, str]] = {
         "month": """
             janvier fevrier mars avril mai juin juillet aout septembre octobre novembre decembre
         """,
-        "near": "-2=avant-hier -2=avant_hier -1=hier 0=aujourd'hui 0=ce_matin 0=ce_soir 1=demain",
+        "near": """
+            -2=avant-hier -2=avant_hier -1=hier 0=aujourd'hui 0=ce_matin 0=ce_soir 1=demain
+            2=apres-demain
+        """,
         "part": "0=matin 1=midi 1=apres-midi 2=soir",
         "unit": """
             day=jour day=jours week=semaine week=semaines weekend=weekend weekend=week-end
             month=mois year=an year=ans year=annee
         """,
         "last": "dernier derniere derniers passe passee",
+        "before_last": "avant-dernier avant-derniere",
         "this": "ce cet cette",
         "next": "prochain prochaine",
         "before": "il_y_a",
@@ -104,13 +117,17 @@ _WORDS: Mapping[str, Mapping[str, str]] = {
         "month": """
             enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre diciembre
         """,
-        "near": "-2=anteayer -2=antes_de_ayer -1=ayer -1=anoche 0=hoy 0=esta_manana 1=manana",
+        "near": """
+            -2=anteayer -2=antes_de_ayer -1=ayer -1=anoche 0=hoy 0=esta_manana 1=manana
+            2=pasado_manana
+        """,
         "part": "0=por_la_manana 1=por_la_tarde 2=por_la_noche 1=tarde 2=noche",
         "unit": """
             day=dia day=dias week=semana week=semanas weekend=fin_de_semana weekend=finde month=mes
             month=meses year=ano year=anos
         """,
-        "last": "pasado pasada ultimo ultima",
+        "last": "pasado pasada ultimo ultima ultimos ultimas",
+        "before_last": "antepasado antepasada",
         "this": "este esta",
         "next": "proximo proxima",
         "before": "hace",
@@ -128,6 +145,8 @@ _WORDS: Mapping[str, Mapping[str, str]] = {
 """By language the closed classes of its words, without accents: `VALUE=WORD`, or the place in the
 list, `_` for a space.
 """
+_SINCE = ("since ", "seit ", "depuis ", "desde ")
+_FEW = "few|paar|quelques|pocos"
 _QUOTED = late.pattern(r"\"[^\"]*\"|“[^”]*”|„[^“”]*[“”]|«[^»]*»|「[^」]*」")
 _WORD = late.pattern(r"[^\W\d_]+")
 _PAST = late.pattern(
@@ -153,7 +172,7 @@ _HAN_WEEKDAYS = ("一月", "二火", "三水", "四木", "五金", "六土", "�
 _HAN_UNITS = {"天": "day", "日": "day", "月": "month", "年": "year"}
 _HAN_NUMBERS = "一二三四五六七八九"
 _PARTS = range(4, 12), range(11, 18), range(17, 24)
-_EDGES = (1, 10), (11, 20), (21, 31)
+_EDGES = (1, 10), (11, 20), (21, 31), (1, 7), (8, 14), (15, 21), (22, 28), (25, 31)
 _WEEK = 7
 _YEARS = 8
 """29 February was in one of so many years before."""
@@ -190,8 +209,8 @@ def asked_days(question: str, today: date) -> AskedDays | None:
     try:
         for match, meant in _readings(text, plain):
             if days := meant(match, today, is_past):
-                is_over = days[1] < today or days == (today, today)
-                looks_back = days[0] <= today and (is_past or is_over)
+                days = _widened(match, days, today)
+                looks_back = days[0] <= today and (is_past or days[1] <= today)
                 words = f"{question[: match.start()]} {question[match.end() :]}"
                 return AskedDays(
                     first=days[0],
@@ -203,6 +222,13 @@ def asked_days(question: str, today: date) -> AskedDays | None:
     except (ValueError, OverflowError):  # 31 June, or before the first year
         pass
     return None
+
+
+def _widened(match: Match[str], days: _Days, today: date) -> _Days:
+    """The whole week of a day, and all days since one."""
+    if match.re.groupindex.get("week_of") and match["week_of"]:
+        return _moved("week", 0, days[0])
+    return (days[0], today) if match[0].lower().startswith(_SINCE) and days[0] <= today else days
 
 
 def _readings(
@@ -249,7 +275,7 @@ def _values(language: str, kind: str) -> dict[str, str]:
 
 def _any(language: str, *kinds: str) -> str:
     words = [word for kind in kinds for word in _values(language, kind)]
-    return "|".join(sorted(words, key=len, reverse=True)) or r"(?!)"
+    return "|".join(sorted(words, key=len, reverse=True)).replace(" ", r"\ ") or r"(?!)"
 
 
 @cache
@@ -260,39 +286,48 @@ def _every(language: str) -> Pattern[str]:
 @cache
 def _pattern(language: str) -> Pattern[str]:
     any_of = {kind: f"(?:{_any(language, kind)})" for kind in (*_WORDS[ENGLISH], "before")}
-    side = f"(?:{_any(language, 'last', 'this', 'next')})"
+    side = f"(?:{_any(language, 'last', 'before_last', 'this', 'next')})"
     what = f"(?:{_any(language, 'unit', 'weekday', 'month')})"
     units = _values(language, "unit")
-    week = f"(?:{'|'.join(word for word in units if units[word] == 'week')})"
+    week, weekend = (
+        f"(?:{'|'.join(word.replace(' ', '[ ]') for word in units if units[word] == unit)})"
+        for unit in ("week", "weekend")
+    )
     skip = rf"(?:{any_of['skip']}\ )"
-    led = rf"(?:(?:{_any(language, 'on', 'in')})\ )?{skip}?"
-    before_date = f"(?:{any_of['weekday']},?\\ )?"
+    on = rf"(?:{_any(language, 'on', 'in')})\ {skip}?"
+    led = rf"(?:{on}|{skip})?"
+    part = rf"(?:\ {any_of['part']})?"
+    before_date = rf"(?:{any_of['weekday']},?\ {skip}?)?"
     nth = r"(?:st|nd|rd|th|er|\.)?"
     year = rf"(?:,?\ {skip}?(?P<{{}}>\d{{{{4}}}}))?"
     count = rf"(?:\d{{1,3}}|{_any(language, 'number')})"
+    at_end = r"(?=\s*[?!.]*\s*$)"
     return late.pattern(
-        rf"""(?x)(?<![\w'-])(?:
+        rf"""(?x)(?<![\w'-])(?P<week_of>{week}\ {skip})?(?:
         {led}(?P<iso>\d{{4}}-\d{{2}}-\d{{2}})
-        |(?P<near>{_any(language, "near").replace(" ", "[ ]")})(?:\ {any_of["part"]})?
-        |{any_of["before"].replace(" ", "[ ]")}\ (?P<count>{count.replace(" ", "[ ]")})
-            \ (?P<units>{any_of["unit"].replace(" ", "[ ]")})
-        |(?P<counted>{count.replace(" ", "[ ]")})\ (?P<counted_units>{any_of["unit"]})
-            \ {any_of["behind"]}
-        |{led}(?P<edge>{any_of["edge"]})[ -]{skip}*
+        |(?P<near>{any_of["near"]})(?:'s)?{part}
+        |{any_of["before"]}\ (?P<count>{count})\ (?P<units>{any_of["unit"]})
+        |(?P<counted>{count})\ (?P<counted_units>{any_of["unit"]})\ {any_of["behind"]}
+        |{led}{any_of["last"]}\ (?P<recent>{count}|{_FEW})\ (?P<recent_units>{any_of["unit"]})
+        |{led}(?P<edge>{any_of["edge"]})[ -](?:in\ )?{skip}*
             (?:(?P<edge_side>{side})\ )?(?P<edge_month>{any_of["month"]}|{any_of["unit"]})
             {year.format("edge_year")}
         |{led}{before_date}(?P<day>\d{{1,2}}){nth}\ {skip}?(?P<month>{any_of["month"]})
             {year.format("year")}
-        |{led}{before_date}(?P<month_first>{any_of["month"]})\ (?P<day_last>\d{{1,2}})(?!\d){nth}
-            (?:,?\ (?P<year_last>\d{{4}}))?
-        |{led}(?P<side>{side})\ (?P<what>{what})(?:\ {any_of["part"]})?
-        |{led}(?P<what_first>{what})(?:\ {any_of["part"]})?\ (?P<side_last>{side})
-        |{led}(?P<of_week>{any_of["weekday"]})\ {skip}*
+        |{led}{before_date}(?P<month_first>{any_of["month"]})\ {skip}?(?P<day_last>\d{{1,2}})(?!\d)
+            {nth}(?:,?\ (?P<year_last>\d{{4}}))?
+        |(?:{led}{any_of["weekday"]},?\ {skip}?|{any_of["on"]}\ {skip}?)
+            (?P<nth>\d{{1,2}})(?:st|nd|rd|th|\.)(?!\d)
+        |{skip}(?P<bare_nth>\d{{1,2}})(?:st|nd|rd|th|\.){at_end}
+        |{led}(?P<of_week>{any_of["weekday"]}){part}\ {skip}*
             (?:(?P<week_side>{side})\ )?{week}(?:\ (?P<week_side_last>{side}))?
-        |{any_of["on"]}\ (?P<weekday>{any_of["weekday"]})(?:\ {any_of["part"]})?
-        |(?P<bare_weekday>{any_of["weekday"]})(?:\ {any_of["part"]}|(?=\s*[?!.]*\s*$))
+        |{led}(?P<week_side_first>{side})\ {week}\ (?:{on})?(?P<of_side>{any_of["weekday"]}){part}
+        |{led}(?P<side>{side})\ (?P<what>{what})(?:'s)?{part}
+        |{led}(?P<what_first>{what}){part}\ (?P<side_last>{side})
+        |{on}(?P<weekend>{weekend})(?<!s)
+        |{any_of["on"]}\ (?P<weekday>{any_of["weekday"]}){part}
+        |(?P<bare_weekday>{any_of["weekday"]})(?:\ {any_of["part"]}|{at_end})
         |{any_of["in"]}\ (?P<in_month>{any_of["month"]}){year.format("in_year")}
-        |{any_of["on"]}\ {skip}?(?P<nth>\d{{1,2}})(?:st|nd|rd|th|\.)(?!\d)
         )(?![\w'-])"""
     )
 
@@ -308,13 +343,19 @@ def _days(language: str, match: Match[str], today: date, is_past: bool) -> _Days
         if count in found:
             number = _values(language, "number").get(found[count], found[count])
             return _ago(_values(language, "unit")[found[unit]], int(number), today)
+    if recent := found.get("recent"):
+        number = _values(language, "number").get(recent, recent if recent.isdigit() else "3")
+        unit = _values(language, "unit")[found["recent_units"]]
+        return _ago(unit, int(number), today)[0], today
     months = _values(language, "month")
     if "edge" in found:
         what, step = found["edge_month"], _step(language, found.get("edge_side", ""))
         if what in months:
             first, last = _month(int(months[what]) + 1, found.get("edge_year"), today)
-        elif _values(language, "unit")[what] == "month":
-            first, last = _moved("month", step, today)
+        elif (unit := _values(language, "unit")[what]) == "week":
+            return _moved(unit, step, today)
+        elif unit == "month":
+            first, last = _moved(unit, step, today)
         else:
             return None
         start, end = _EDGES[int(_values(language, "edge")[found["edge"]])]
@@ -326,16 +367,21 @@ def _days(language: str, match: Match[str], today: date, is_past: bool) -> _Days
     if what := found.get("what", found.get("what_first")):
         side = found.get("side", found.get("side_last", ""))
         return _named(language, what, _step(language, side), today)
-    if of_week := found.get("of_week"):
-        side = found.get("week_side", found.get("week_side_last", ""))
+    if of_week := found.get("of_week", found.get("of_side")):
+        sides = (found.get(name, "") for name in ("week_side", "week_side_first", "week_side_last"))
+        side = "".join(sides)
         monday, _ = _moved("week", _step(language, side), today)
         return _weekday(int(_values(language, "weekday")[of_week]), 0, monday)
+    if "weekend" in found:
+        first, last = _moved("weekend", 0, today)
+        return _moved("weekend", -1, today) if is_past and first >= today else (first, last)
     if weekday := found.get("weekday", found.get("bare_weekday") if is_past else None):
         return _named(language, weekday, -1 if is_past else 1, today)
     if month := found.get("in_month"):
         return _month(int(months[month]) + 1, found.get("in_year"), today)
-    if nth := found.get("nth"):
-        first = today.replace(day=1) if int(nth) <= today.day else _moved("month", -1, today)[0]
+    if nth := found.get("nth", found.get("bare_nth") if is_past else None):
+        is_before = is_past and int(nth) > today.day
+        first = _moved("month", -is_before, today)[0]
         return first.replace(day=int(nth)), first.replace(day=int(nth))
     return None
 
@@ -347,7 +393,8 @@ def _hours(phrase: str) -> range:
 
 
 def _step(language: str, side: str) -> int:
-    return (side in _values(language, "next")) - (side in _values(language, "last"))
+    steps = {"next": 1, "last": -1, "before_last": -2}
+    return sum(step for kind, step in steps.items() if side in _values(language, kind))
 
 
 def _named(language: str, what: str, step: int, today: date) -> _Days:
@@ -363,7 +410,8 @@ def _named(language: str, what: str, step: int, today: date) -> _Days:
 
 def _weekday(weekday: int, step: int, today: date) -> _Days:
     if step < 0:
-        day = today - timedelta(days=(today.weekday() - weekday - 1) % _WEEK + 1)
+        weeks = timedelta(weeks=-1 - step)
+        day = today - timedelta(days=(today.weekday() - weekday - 1) % _WEEK + 1) - weeks
     elif step > 0:
         day = today + timedelta(days=(weekday - today.weekday() - 1) % _WEEK + 1)
     else:
