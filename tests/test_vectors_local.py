@@ -1,6 +1,9 @@
 """A model in an installed package: nothing is sent, and it is loaded where words leave doubt."""
 
+import re
+import subprocess
 import sys
+import time
 from importlib.machinery import ModuleSpec
 from pathlib import Path
 from types import ModuleType
@@ -125,6 +128,51 @@ def test_vectors_of_the_package_itself():
     module = pytest.importorskip(model.package)
     boss, manager, tent = model.load(module)(["my boss", "my manager", "a green tent"])
     assert boss @ manager > boss @ tent
+
+
+DOCS = Path(__file__).parents[1] / "docs/vectors.md"
+DAILY_LIFE = (
+    "the mortgage of the house is approved by the bank",
+    "the tomatoes are planted behind the shed",
+    "choir rehearses on Thursday evening",
+    "the blue jacket was left on the tram",
+    "swallows nest above the kitchen window",
+    "the scythe needs a new stone",
+    "radishes were picked on Sunday",
+    "the lighthouse series has eight parts",
+    "the ukulele is out of tune",
+    "the cellar fuse is number eleven",
+    "shrimp croquettes were good in Ostend",
+    "the kite line tore in the wind",
+    "a tick was pulled from the dog",
+    "the hall is painted in sand",
+    "the compost smells of oranges",
+    "the piano tuner comes in March",
+)
+OFFLINE = ("unshare", "--user", "--map-root-user", "--net")
+
+
+def test_the_shortest_way_of_the_docs_needs_no_network(world: World, repository: Path):
+    pytest.importorskip(local.MODELS["use-multilingual-3"].package)
+    offline = OFFLINE if not subprocess.run([*OFFLINE, "true"], check=False).returncode else ()
+
+    def run(*command: str) -> str:
+        done = subprocess.run([*offline, *command], text=True, capture_output=True, check=True)
+        return done.stdout
+
+    at = desk(world, repository)
+    at.write("MEMORY.md", "# Memory\n\n" + "".join(f"- {line}\n" for line in DAILY_LIFE))
+    at.commit()
+    (world.home / ".config/mdmem").mkdir(parents=True, exist_ok=True)
+    (commands,) = re.findall(r"```sh\n(pip install .*?)```", DOCS.read_text(), re.DOTALL)
+    install, *others = commands.splitlines()
+    assert install.endswith('[meaning]"')
+    run("sh", "-c", "\n".join(others))
+    mdmem = (sys.executable, "-m", "mdmem", "-C", str(at.root))
+    ends = time.monotonic() + 60
+    while "(like)" not in run(*mdmem, "search", "which lender agreed to our borrowing"):
+        assert time.monotonic() < ends  # the first one has the store filled behind it
+        time.sleep(0.5)
 
 
 class Encoder:
