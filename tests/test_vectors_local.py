@@ -21,6 +21,7 @@ from mdmem.model.prompts import BuildContext
 from mdmem.model.searches import Search, SearchResult
 from mdmem.vectors import local
 from mdmem.vectors.local import LocalVectors
+from mdmem.vectors.questions import AskedMeaning
 from mdmem.vectors.source import Purpose, embedding_model
 
 SURE = "the ticket for the old bus is lost"
@@ -92,6 +93,12 @@ def test_a_package_that_fails_leaves_the_words(at: Desk, package: Package):
     result = search(Memory(at.workspace), CAR)
     assert result.vectors == "down"
     assert not any(hit.like for hit in result.hits)
+
+
+def test_likeness_counts_more_in_the_first_person(at: Desk):
+    questions = "who is my boss", "who is the boss"
+    asked = [AskedMeaning(at.workspace, each, wait=0, is_kept=False) for each in questions]
+    assert [each.weight for each in asked] == [0.4, 0.2]
 
 
 def test_status_names_it_and_its_languages(at: Desk):

@@ -180,8 +180,10 @@ class AskedMeaning:
 
     @property
     def weight(self) -> float:
-        is_local = self._workspace.settings.vectors == LOCAL
-        return ranking.LOCAL_WEIGHT if is_local else ranking.WEIGHT
+        if self._workspace.settings.vectors != LOCAL:
+            return ranking.WEIGHT
+        is_own = ranking.asks_of_self(self._question)
+        return ranking.LOCAL_OWN_WEIGHT if is_own else ranking.LOCAL_WEIGHT
 
     def likeness(self, keys: Sequence[int]) -> Likeness | None:
         try:
