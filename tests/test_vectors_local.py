@@ -95,6 +95,19 @@ def test_a_package_that_fails_leaves_the_words(at: Desk, package: Package):
     assert not any(hit.like for hit in result.hits)
 
 
+def test_the_likest_of_a_day_is_first_where_no_word_is_its(at: Desk):
+    lines = ("rain until noon", "porridge", "read a book", "the charabanc went to Zoe")
+    at.write("memory/2026-03-04.md", "# 2026-03-04\n\n" + "".join(f"- {x}\n" for x in lines))
+    at.commit()
+    filled(at)
+    memory = Memory(at.workspace)
+    asked = {True: "what was the jalopy on 4 March?", False: "what did I do on 4 March?"}
+    first = {tells: search(memory, query).hits[0].text for tells, query in asked.items()}
+    assert first == {True: lines[-1], False: lines[0]}
+    words = memory.search(Search(asked[True], words_only=True)).hits[0].text
+    assert words == lines[0]
+
+
 def test_likeness_counts_more_in_the_first_person(at: Desk):
     questions = "who is my boss", "who is the boss"
     asked = [AskedMeaning(at.workspace, each, wait=0, is_kept=False) for each in questions]

@@ -16,7 +16,7 @@ from mdmem.index.catching_up import FreshIndex, PoolMember, fresh_index
 from mdmem.index.gate import answer_quality
 from mdmem.index.indexed import most_tagged
 from mdmem.index.query import Filter, IndexQuery, read_syntax
-from mdmem.index.ranking import Decay
+from mdmem.index.ranking import Decay, Meaning
 from mdmem.index.results import Match
 from mdmem.index.schema import BrokenIndex
 from mdmem.index.searcher import IndexSearcher
@@ -295,7 +295,16 @@ def _days_first(
         lists_others = days.looks_back and not finder.is_laid_over
         listed = finder.newest(of_days, query.today, most + len(own))[0] if lists_others else ()
         others = [each for each in listed if results.place_of(each.row) not in shown][:most]
-        others.sort(key=lambda each: (not _is_of(days.hours, each), results.position_key(each.row)))
+        meaning = query.meaning if tells else None
+        is_asked = meaning is not None and (meaning.is_always_asked or not own)
+        likeness = _likeness(finder, meaning, others) if meaning and is_asked else {}
+        others.sort(
+            key=lambda each: (
+                not _is_of(days.hours, each),
+                -likeness.get((each.hit.path, each.hit.start_line), 0.0),
+                results.position_key(each.row),
+            )
+        )
         best = max((each.hit.score for each in (*found, *own)), default=1.0)
         first = (
             *(_scored(each, best + each.hit.score) for each in own),
@@ -307,6 +316,20 @@ def _days_first(
     shown = {results.place_of(each.row) for each in first}
     rest = (each for each in found if results.place_of(each.row) not in shown)
     return index, (*first, *rest)[: max(query.limit, query.looked_at)]
+
+
+def _likeness(
+    finder: IndexSearcher, meaning: Meaning, matches: Sequence[Match]
+) -> dict[tuple[str, int], float]:
+    """How like a question entries in the files of matches are, by path and line."""
+    keys = {
+        (path, held[-1].start_line): key
+        for path in dict.fromkeys(match.row.entry.path for match in matches)
+        for key, _, held in finder.passages_of(path)
+    }
+    found = meaning.likeness(list(keys.values()))
+    of_keys = found.of_candidates if found else {}
+    return {place: of_keys[key] for place, key in keys.items() if key in of_keys}
 
 
 def _is_of(hours: range, match: Match) -> bool:
