@@ -242,6 +242,17 @@ class TestDaysOfAQuestion:
         assert dated.texts(ahead, day) == dated.texts(ahead, day, **asked)
         assert dated.texts("which lamp was it on 3 May?", day) == dated.texts("which lamp", day)
 
+    def test_weeks_are_counted_roughly(self, dated: DatedMemory):
+        for day, line in (("2026-05-26", "sold the canoe"), ("2026-05-28", "rain")):
+            dated.at.write(f"memory/{day}.md", f"# {day}\n\n- {line}\n")
+        dated.at.write("memory/2026-06-17.md", "# 2026-06-17\n\n- canoe canoe: canoe club\n")
+        dated.at.commit()
+        day = f"{TODAY}"
+        assert dated.texts("what was that with the canoe three weeks ago?", day)[0] == (
+            "sold the canoe"
+        )
+        assert dated.texts("what did I note three weeks ago?", day)[0] == "rain"
+
     def test_the_part_of_a_day_comes_first(self, dated: DatedMemory):
         log = "# 2026-06-17\n\n## 09:10\n\n- porridge\n\n## 20:15\n\n- chess with Kim\n"
         dated.at.write("memory/2026-06-17.md", log)

@@ -286,10 +286,17 @@ def _days_first(
     """
     of_days = replace(query.filter, since=days.first, until=days.last)
 
+    def told(finder: IndexSearcher, around: int) -> list[Match]:
+        span = timedelta(days=around)
+        within = replace(of_days, since=days.first - span, until=days.last + span)
+        asked = replace(query, query=days.words, filter=within, meaning=None, changes_within=0)
+        return [each for each in finder.search(asked) if not each.hit.near]
+
     def find(finder: IndexSearcher) -> tuple[Match, ...]:
         tells = tells_something(days.words, finder.lexicon.languages)
-        told = replace(query, query=days.words, filter=of_days, meaning=None, changes_within=0)
-        own = [each for each in finder.search(told) if not each.hit.near] if tells else []
+        own = told(finder, 0) if tells else []
+        if tells and not own and days.around:
+            own = told(finder, days.around)
         shown = {results.place_of(each.row) for each in own}
         most = min(_MOST_OF_DAYS, query.limit // 2 if tells else query.limit)
         lists_others = days.looks_back and not finder.is_laid_over

@@ -174,6 +174,8 @@ _HAN_NUMBERS = "一二三四五六七八九"
 _PARTS = range(4, 12), range(11, 18), range(17, 24)
 _EDGES = (1, 10), (11, 20), (21, 31), (1, 7), (8, 14), (15, 21), (22, 28), (25, 31)
 _WEEK = 7
+_VAGUE = 5
+"""Who says `three weeks ago` means a day up to a fifth of that earlier or later."""
 _YEARS = 8
 """29 February was in one of so many years before."""
 
@@ -182,7 +184,8 @@ _YEARS = 8
 class AskedDays:
     """Days, both inclusive, the question without the words for them, and if it looks back.
 
-    `hours`: the part of a day that it names, from the first hour up to the last.
+    `hours`: the part of a day that it names, from the first hour up to the last. `around`: days
+    before and behind that may be meant too, by one who counts weeks or months back.
     """
 
     first: date
@@ -190,6 +193,7 @@ class AskedDays:
     words: str
     looks_back: bool
     hours: range = range(24)
+    around: int = 0
 
 
 _Days = tuple[date, date]
@@ -218,6 +222,7 @@ def asked_days(question: str, today: date) -> AskedDays | None:
                     words=words,
                     looks_back=looks_back,
                     hours=_hours(match[0].lower()),
+                    around=_around(match, today - days[0]),
                 )
     except (ValueError, OverflowError):  # 31 June, or before the first year
         pass
@@ -390,6 +395,12 @@ def _hours(phrase: str) -> range:
     plain = _plain(phrase)
     parts = (part for language in _WORDS for part in _values(language, "part").items())
     return next((_PARTS[int(part)] for word, part in parts if word in plain), range(24))
+
+
+def _around(match: Match[str], age: timedelta) -> int:
+    named = match.groupdict()
+    is_counted = named.get("count") or named.get("counted")
+    return age.days // _VAGUE if is_counted and age.days >= _WEEK else 0
 
 
 def _step(language: str, side: str) -> int:
