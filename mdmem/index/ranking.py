@@ -310,7 +310,7 @@ LOCAL_WEIGHT = 0.2
 and 0.3; a FAQ gains 1.5 and 1.8 instead of 3.7 and 2.2.
 """
 LOCAL_OWN_WEIGHT = 0.4
-"""That of a package's model for a question in the first person: 56 questions about a month, hit@3
+"""The share of a package for a question in the first person: 56 questions about a month, hit@3
 73.2 to 76.8; BEAM with the model R@10 56.8 to 57.8 and MRR 54.0 to 54.8; LoCoMo has no such ones.
 """
 CLOSE_SCORES = 0.9

@@ -328,7 +328,7 @@ def _days_first(
 def _likeness(
     finder: IndexSearcher, meaning: Meaning, matches: Sequence[Match]
 ) -> dict[tuple[str, int], float]:
-    """How like a question entries in the files of matches are, by path and line."""
+    """The likeness to a question of entries in the files of matches, by path and line."""
     keys = {
         (path, held[-1].start_line): key
         for path in dict.fromkeys(match.row.entry.path for match in matches)

@@ -175,7 +175,7 @@ _PARTS = range(4, 12), range(11, 18), range(17, 24)
 _EDGES = (1, 10), (11, 20), (21, 31), (1, 7), (8, 14), (15, 21), (22, 28), (25, 31)
 _WEEK = 7
 _VAGUE = 5
-"""Who says `three weeks ago` means a day up to a fifth of that earlier or later."""
+"""A day `three weeks ago` may be a fifth of that earlier or later."""
 _YEARS = 8
 """29 February was in one of so many years before."""
 
