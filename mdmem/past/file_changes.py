@@ -86,7 +86,7 @@ def fact_chain(
 
 def field_chain(key: str, path: FilePath, trail: Trail) -> tuple[ChainLink, ...]:
     """The values of a field of a note, oldest first."""
-    name, builder = normalise_key(key), _ChainBuilder(trail)
+    name, builder = normalise_key(key), _ChainBuilder(trail, nested=False)
     own = [
         each
         for each in trail.occurrences_in(path)
