@@ -254,6 +254,23 @@ def test_an_entry_of_a_digest_keeps_where_it_was_said_and_its_key(trail: Trail):
     assert [each.origin for each in trail.live_occurrences(PATHS[0])] == [cited, second.origin]
 
 
+def test_what_a_first_commit_began_is_taken_as_it_is_read(trail: Trail):
+    append_steps(trail, Step(begun=(occurrence(1), occurrence(1, ODD, fact=FACTS[1]))))
+    read = trail.live_occurrences(PATHS[0])
+    assert [trail.take_live_occurrences(PATHS[0]) for _ in range(2)] == [read, read]
+
+
+@pytest.mark.parametrize("later", ["append", "cut"])
+def test_what_a_first_commit_began_is_read_again_after_others(trail: Trail, later: str):
+    append_steps(trail, Step(begun=(occurrence(1),)))
+    if later == "append":
+        entry = occurrence(1).entry
+        append_steps(trail, Step(ended=(Ending(number=1, entry=entry, fate=Fate.REMOVED),)))
+    else:
+        trail.cut(0)
+    assert trail.take_live_occurrences(PATHS[0]) == ()
+
+
 def test_a_clock_that_was_wrong_has_the_moment_of_what_came_before(trail: Trail):
     def moments(latest: int) -> list[int]:
         return [

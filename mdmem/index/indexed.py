@@ -28,7 +28,6 @@ from mdmem.startup.records import dataclass, replace
 from mdmem.text.document import plain_title
 from mdmem.text.facts import (
     ABOUT_JOINT,
-    entry_tags,
     is_done_task,
     is_field,
     is_nested,
@@ -113,10 +112,11 @@ def place_labels(path: FilePath, section: SectionPath) -> str:
     return " ".join((*_path_labels(path), *_section_labels(section)))
 
 
-def entry_labels(entry: Entry, kind: FileKind, owner: str, place: str) -> str:
+def entry_labels(entry: Entry, tags: Sequence[str], kind: FileKind, owner: str, place: str) -> str:
     """Instructions in a bootstrap file are no facts."""
     labels = f"{owner} {statement_label(entry)} {place}"
-    labels += "".join(f" {label}" for label in tag_labels(entry_tags(entry)))
+    if tags:
+        labels += "".join(f" {label}" for label in tag_labels(tags))
     is_open = is_open_task(entry)
     if kind_name := entry.kind or ("task" if is_open else None):
         labels += f" {as_label('kind', folded_label(kind_name))}"
@@ -263,7 +263,6 @@ _DAY_NAME = late.pattern(r"^\d{4}-\d{2}-\d{2}-?")
 _FILES_KEPT = 64
 _MAX_OWN_CHARS = 4 * MAX_NEIGHBOUR_CHARS
 """Maximum characters of extra copies: a long entry outweighs its neighbours by itself."""
-_MANY = -1
 
 
 @dataclass(frozen=True, slots=True)
@@ -327,8 +326,8 @@ def key_terms(entry: Entry) -> frozenset[str]:
     return _key_terms(name.replace("*", "")) if colon and entry.fact else frozenset()
 
 
-def words_of_file(entries: Sequence[Entry], usual_language: str) -> list[OwnWords]:
-    texts = [split_scripts(found_text(entry)) for entry in entries]
+def words_of_file(found_texts: Iterable[str], usual_language: str) -> list[OwnWords]:
+    texts = list(map(split_scripts, found_texts))
     words = [lowered(text.spaced) for text in texts]
     languages = languages_of_file(words, usual_language)
     return list(map(_own_words, texts, words, languages))
@@ -491,12 +490,14 @@ def _are_related(places: Sequence[SectionPath], own: Sequence[OwnWords]) -> bool
     count = len(places)
     if count < ranking.FEWEST_JUDGED:
         return True
-    first, second = dict[str, int](), dict[str, int]()
-    for position, words in enumerate(own):
-        for word in {*words.words, *_pairs_of(words.runs)}:
-            if first.setdefault(word, position) != position:
-                second[word] = _MANY if word in second else position
-    sharing = {(first[word], other) for word, other in second.items() if other != _MANY}
+    words_of_each = [{*words.words, *_pairs_of(words.runs)} for words in own]
+    numbers = Counter(chain.from_iterable(words_of_each))
+    rare = {word for word, number in numbers.items() if number == 2}
+    holders = defaultdict[str, list[int]](list)
+    for position, words in enumerate(words_of_each):
+        for word in words & rare:
+            holders[word].append(position)
+    sharing = {(first, second) for first, second in holders.values()}
     beside = sum(
         other - one <= ranking.REACH and places[one] == places[other] for one, other in sharing
     )

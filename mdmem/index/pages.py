@@ -125,12 +125,12 @@ class _PageReader:
         if (
             blob is None
             or number is None
-            or not self._trail.all_began_at(path, number)
+            or not (number == 1 or self._trail.all_began_at(path, number))
             or blob != object_id(b"blob", data, len(blob))
         ):
             return ()
         marks, promoted = marks_by_occurrence(self._trail, path), self._trail.promoted_in(path)
-        live = self._trail.live_occurrences(path)
+        live = self._trail.take_live_occurrences(path)
         return tuple(
             [EntryState(each, marks[each.number], True, promoted.get(each.number)) for each in live]
         )

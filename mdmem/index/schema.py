@@ -486,7 +486,8 @@ def _text_fields(
     """Field values from the text of each entry, for `_complete`; `owner` is their first label."""
     entries, kind = [row.entry for row in rows], rows[0].kind
     is_log = kind is FileKind.DAILY
-    words_of_entries = words_of_file(entries, usual_language)
+    texts = list(map(found_text, entries))
+    words_of_entries = words_of_file(texts, usual_language)
     cues = [
         entry_cues(row.entry, own.words, is_log, _is_agents(row), "".join(own.runs))
         for row, own in zip(rows, words_of_entries, strict=True)
@@ -504,8 +505,9 @@ def _text_fields(
             day_number = entry.day.toordinal() if entry.day else ranking.NO_DAY
         above = with_about(section_fields.heading, rows[position].about, own.language)
         over = with_about(above, " ".join(entry.tags), own.language)
+        tags = entry_tags(entry)
         fields: dict[str, Any] = {
-            "label": entry_labels(entry, kind, owner, section_fields.labels),
+            "label": entry_labels(entry, tags, kind, owner, section_fields.labels),
             "day": day_number,
             "logged": day_number if is_log else ranking.NO_DAY,
             "cues": cues[position],
@@ -520,14 +522,14 @@ def _text_fields(
             fields["until"] = entry.until.toordinal()
         if own.language != ENGLISH:
             fields[LANGUAGE] = own.language
-        if tags := entry_tags(entry):
+        if tags:
             fields["tagged"] = counted_tags(tags)
         if (
-            question := asking_sentences(found_text(entries[position - 1])[-MAX_NEIGHBOUR_CHARS:])
+            question := asking_sentences(texts[position - 1][-MAX_NEIGHBOUR_CHARS:])
         ) and around.is_near(position, position - 1):
             words_asked = indexed_words(split_scripts(question).spaced)
             fields |= _field("asked", stemmed(words_asked, words_of_entries[position - 1].language))
-        if parts := identifier_parts(found_text(entry)):
+        if parts := identifier_parts(texts[position]):
             fields |= _field("parts", stemmed(parts, own.language))
         if keys := key_terms(entry):
             fields |= _field("keys", " ".join(sorted(keys)))

@@ -190,6 +190,8 @@ class Trail:
 
     def __init__(self, store: Store) -> None:
         self._store = store
+        self._just_begun: dict[FilePath, list[Occurrence]] = {}
+        """By file, those of a first commit, until they are read or another commit comes."""
 
     @classmethod
     def open(cls, folder: Path, settings: str) -> Self:
@@ -244,6 +246,9 @@ class Trail:
             StorageProblem: as `writing`.
         """
         steps.append(self._store, commit, step)
+        self._just_begun.clear()
+        for row, each in enumerate(step.begun if commit.number == 1 else (), 1):
+            self._just_begun.setdefault(each.entry.path, []).append(replace(each, number=row))
 
     def bring(self, commits: Sequence[TrailCommit]) -> None:
         """Give proposed commits the time and author of the merges that brought them."""
@@ -259,6 +264,7 @@ class Trail:
             "SELECT number FROM commits WHERE brought > ? AND +number <= ?", number, number
         ):
             number = min(row for (row,) in rows) - 1
+        self._just_begun.clear()
         with self.writing():
             steps.cut(
                 self._store,
@@ -427,6 +433,10 @@ class Trail:
             *values,
         )
         return frozenset(row for (row,) in rows)
+
+    def take_live_occurrences(self, path: FilePath) -> tuple[Occurrence, ...]:
+        """The same; those of a first commit, just read, are not read again, and kept no longer."""
+        return tuple(self._just_begun.pop(path, ())) or self.live_occurrences(path)
 
     def all_began_at(self, path: FilePath, number: int) -> bool:
         statement = (

@@ -84,6 +84,7 @@ _SCRIPTS = (
     ("\u0b80", "\u0bff", "tamil"),
 )
 """Unicode blocks whose words have a stemmer of their own."""
+_SCRIPT_LANGUAGES = frozenset(language for _, _, language in _SCRIPTS)
 BESIDE_ENGLISH = tuple(sorted({*_LISTS, *_OWN_LISTS} - {ENGLISH, "russian"}))
 _WORDS_KEPT = 50_000
 
@@ -110,7 +111,7 @@ def _script_language(word: str) -> str | None:
 
 def latin_language(language: str) -> str:
     """The language of words in Latin script, where a language is the usual one."""
-    return ENGLISH if any(language == other for _, _, other in _SCRIPTS) else language
+    return ENGLISH if language in _SCRIPT_LANGUAGES else language
 
 
 def languages_of_file(texts: Sequence[Sequence[str]], usual: str) -> list[str]:
@@ -176,6 +177,8 @@ Counts = Mapping[str, int]
 
 
 def _language_beside(spoken: Sequence[str], counts: Counts) -> str:
+    if not counts:
+        return spoken[0]
     language = max(spoken, key=lambda each: counts.get(each, 0))
     other = _most(counts)
     if other is None or other == language:
@@ -211,8 +214,9 @@ class _KnownWords:
         """Look their words up, all at once: one by one takes three times as long."""
         if len(self._words) > _WORDS_KEPT:
             self._words.clear()
-        if not (new := set().union(*texts) - self._words):
+        if all(map(self._words.issuperset, texts)):
             return
+        new = set().union(*texts) - self._words
         longer = {word for word in new if len(word) > 1}
         found: dict[str, tuple[str, ...]] = {}
         for language in (ENGLISH, *BESIDE_ENGLISH):
@@ -333,7 +337,7 @@ def identifier_parts(text: str) -> list[str]:
 
     Those with signs between their words are several words anyway.
     """
-    if not _HUMP.search(text):
+    if text[1:].islower() or not _HUMP.search(text):
         return []
     parts = (
         _PART.findall(each) for each in _IDENTIFIER.findall(text) if len(each) < _MAX_WORD_BYTES
