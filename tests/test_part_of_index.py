@@ -3,7 +3,8 @@ it is never taken for the whole.
 """
 
 import gc
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from threading import Event, Thread
 
@@ -11,11 +12,16 @@ import pytest
 from conftest import World
 from workspaces import NOW, Desk, desk
 
-from mdmem.index import background, catching_up, pages, snapshot
+from mdmem.folder import files
+from mdmem.index import background, catching_up, indexer, snapshot
 from mdmem.index.query import Filter
 from mdmem.index.snapshot import EMPTY_SNAPSHOT
 from mdmem.memory import Memory
-from mdmem.model.searches import BuildProgress, Search, SearchResult
+from mdmem.model.history import FactHistory, ShowHistory
+from mdmem.model.prompts import BuildContext
+from mdmem.model.searches import BuildProgress, FactList, ListFacts, Search, SearchResult
+from mdmem.model.writes import Log, WriteOptions
+from mdmem.show.reads import status_text
 from mdmem.workspace import Workspace
 
 
@@ -27,7 +33,7 @@ class Killed(Exception):
 def at(world: World, repository: Path, monkeypatch: pytest.MonkeyPatch) -> Desk:
     monkeypatch.setenv("MDMEM_NOW", NOW)
     monkeypatch.setattr(snapshot, "_LONG_BYTES", 0)
-    monkeypatch.setattr(pages, "_PART_DOCUMENTS", 256)
+    monkeypatch.setattr(indexer, "_PART_DOCUMENTS", 290)
     at = desk(world, repository)
     at.write(
         "memory/2026-03-04.md",
@@ -48,7 +54,7 @@ def rebuild(at: Desk, once_there: Callable[[], None]) -> None:
     calls = [once_there]
 
     def progress(done: int, total: int) -> None:
-        if catching_up.index_as_is(at.workspace)[0].seen.is_part and calls:
+        if done > 1 and catching_up.index_as_is(at.workspace)[0].seen.is_part and calls:
             calls.pop()()
 
     catching_up.rebuild_index(at.workspace, full=True, say=lambda _: None, progress=progress)
@@ -72,7 +78,7 @@ def test_the_newest_days_are_found_before_the_rest_is_there(at: Desk):
     (early,) = answers
     late = Memory(at.workspace).search(Search("lantern", limit=400))
     assert early.stale
-    assert "newest days first" in early.notes[0]
+    assert "still reading history" in early.notes[0]
     assert "a new lantern 7" in texts(early)
     assert "an old lantern" not in texts(early)
     assert not late.stale
@@ -87,7 +93,7 @@ def test_a_prompt_gets_them_too(at: Desk):
             catching_up.fresh_index(at.workspace, lambda _: None, current=True, in_part=True).notes
         ),
     )
-    assert "newest days first" in notes[0]
+    assert "still reading history" in notes[0]
 
 
 def test_a_first_search_has_another_process_build_what_takes_long(
@@ -158,3 +164,76 @@ def test_the_whole_is_that_of_an_index_without_parts(at: Desk, monkeypatch: pyte
     monkeypatch.setattr(snapshot, "_LONG_BYTES", 10**9)
     whole = catching_up.rebuild_index(at.workspace, full=True, say=lambda _: None)
     assert whole.index.finder.entries(Filter()) == in_parts
+
+
+@pytest.fixture
+def moved(at: Desk, monkeypatch: pytest.MonkeyPatch) -> Desk:
+    """A short memory with a long history, in which a line of a log replaced another."""
+    monkeypatch.setattr(snapshot, "_LONG_BYTES", 10**9)
+    monkeypatch.setattr(catching_up, "_LONG_HISTORY", 3)
+    monkeypatch.setattr(catching_up, "_start_build", lambda workspace: None)
+    at.write("MEMORY.md", "# Memory\n\n- the piano tuner is Ada\n")
+    at.commit()
+    old = at.apply(Log("the piano is in Ghent"))
+    at.apply(Log("the piano is in Lyon", options=WriteOptions(supersedes=old.added[0])))
+    return at
+
+
+def test_a_long_history_is_read_after_the_files(moved: Desk, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(catching_up, "fresh_trail", _killing)
+    with pytest.raises(Killed):
+        catching_up.rebuild_index(moved.workspace, full=True, say=lambda _: None)
+    with files.lock(moved.workspace.state / files.INDEX_LOCK, 0):
+        early = Memory(moved.workspace).search(Search("piano"))
+        block = Memory(moved.workspace).context(BuildContext(prompt="where is the piano?"))
+        state = status_text(Memory(moved.workspace).status())
+    assert early.stale
+    assert "replaced lines may be shown" in early.notes[0]
+    assert {"the piano is in Ghent", "the piano is in Lyon"} <= texts(early)
+    assert "the piano tuner is Ada" in block.text
+    assert "piano is in" not in block.text
+    assert "a part (history is not read yet" in state
+
+
+@contextmanager
+def _killing(workspace: Workspace) -> Iterator[None]:
+    raise Killed
+    yield
+
+
+@pytest.mark.parametrize("ask", ["search", "facts", "history", "context", "reindex"])
+def test_killed_before_history_is_read(
+    moved: Desk, monkeypatch: pytest.MonkeyPatch, ask: str
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(catching_up, "fresh_trail", _killing)
+        with pytest.raises(Killed):
+            catching_up.rebuild_index(moved.workspace, full=True, say=lambda _: None)
+    memory = Memory(moved.workspace)
+    if ask == "history":
+        history = memory.history(ShowHistory("the piano is in Ghent"))
+        assert isinstance(history, FactHistory)
+        assert len(history.chain) == 2
+    elif ask == "context":
+        block = memory.context(BuildContext(prompt="where is the piano?")).text
+        assert "Lyon" in block
+        assert "Ghent" not in block
+    else:
+        if ask == "reindex":
+            memory.reindex()
+        found = memory.facts(ListFacts()) if ask == "facts" else memory.search(Search("piano"))
+        shown = {hit.text for hit in (found.facts if isinstance(found, FactList) else found.hits)}
+        assert not found.stale
+        assert "the piano is in Lyon" in shown
+        assert "the piano is in Ghent" not in shown
+    memory.search(Search("piano"))
+    assert catching_up.index_as_is(moved.workspace)[1]
+
+
+def test_a_narrowed_search_waits_for_history(moved: Desk, monkeypatch: pytest.MonkeyPatch):
+    started: list[Workspace] = []
+    monkeypatch.setattr(catching_up, "_start_build", started.append)
+    found = Memory(moved.workspace).search(Search("piano", history=True))
+    assert not started
+    assert {hit.status.value for hit in found.hits} == {"current", "superseded"}
+    Memory(moved.workspace).search(Search("piano"))

@@ -162,7 +162,11 @@ def _with_found(
             query=query, limit=_number_asked(request.tokens), days=gate.is_question(query)
         )
         found = search.search_in(workspace, index, asked, say, meaning_seconds=meaning_seconds)
-        return tuple(hit for hit in found.hits if not hit.done)
+        return tuple(
+            hit
+            for hit in found.hits
+            if not hit.done and _knows_past(members[hit.workspace], hit.path)
+        )
 
     ask_meaning = (
         partial(ask, meaning_seconds=_MEANING_SECONDS)
@@ -202,6 +206,11 @@ def _members(workspace: Workspace, index: FreshIndex) -> Mapping[str | None, Poo
     return index.members or {None: PoolMember(workspace, index.index)}
 
 
+def _knows_past(member: PoolMember, path: str) -> bool:
+    """False for a log before history is read: later lines may have replaced its lines."""
+    return not (member.index.seen.is_part and member.workspace.is_of_day(path))
+
+
 def _number_asked(tokens: int) -> int:
     return min(_MOST_ASKED, max(_LEAST_ASKED, _TIMES_ASKED * tokens // _ENTRY_TOKENS))
 
@@ -234,6 +243,7 @@ def _promptless_offers(
         hit
         for hit in entries(None, since=today - timedelta(days=1), until=today)
         if workspace.is_of_day(hit.path)
+        and _knows_past(members[None], hit.path)
         and (hit.promoted is None or hit.promoted not in in_curated)
     ]
     profiles = {name: _profile_files(member.workspace) for name, member in members.items()}

@@ -168,6 +168,8 @@ _MAX_NAMED = 3
 _PROGRESS_NAME = "index-progress"
 """Tells other processes how many files an index has that is being built from nothing."""
 _PROGRESS_SECONDS = 0.2
+_LONG_HISTORY = 1_000
+"""So many commits take a second to read, as long as 5,000 entries."""
 _STARTING_SECONDS = 10.0
 """The longest wait for a detached process to begin; one second is usual."""
 _BEHIND = (
@@ -175,8 +177,8 @@ _BEHIND = (
     " missing"
 )
 _ONLY_PART = (
-    "the index is behind: another process is building it, newest days first; older entries may be"
-    " missing"
+    "the index is behind: another process is still reading history; older entries may be missing,"
+    " and replaced lines may be shown"
 )
 
 
@@ -384,7 +386,7 @@ def _fresh_index(
             return FreshIndex(index=overlaid, commit=survey.commit, behind=True)
         workspace.ensure_state()
         takes_part = in_part and index.seen.commit is None
-        if takes_part and is_long(survey.stamps.values()):
+        if takes_part and _takes_long(workspace, survey):
             _start_build(workspace)
         with _update_lock(workspace, say, takes_part):
             return _bring_up_to_date(workspace, full, progress, (index.seen, survey))
@@ -409,6 +411,11 @@ def _fresh_index(
         return _in_memory(
             workspace, f"the index cannot be written ({reason}); searched a temporary one"
         )
+
+
+def _takes_long(workspace: Workspace, survey: _WorkspaceSurvey) -> bool:
+    """True if a first build is to be searchable before it has read history."""
+    return is_long(survey.stamps.values()) or workspace.repository.has_commits(_LONG_HISTORY)
 
 
 def _recorded_progress(workspace: Workspace, files_in_all: int) -> BuildProgress:
@@ -541,10 +548,12 @@ def _update(
             if gc.isenabled():  # it finds few cycles, and takes a tenth of the time
                 gc.disable()
                 build.callback(gc.enable)
+            if _takes_long(workspace, survey):
+                index.begin(pages.files_as_they_are(workspace, survey.stamps))
         with fresh_trail(workspace) as trail_table:
             survey = replace(survey, settings=_settings(workspace))
             since = _agreed_commit(index, trail_table)
-            if index.seen != EMPTY_SNAPSHOT and (
+            if not (index.seen == EMPTY_SNAPSHOT or index.seen.is_part) and (
                 since is None or index.seen.settings != survey.settings
             ):
                 index, since = _opened(workspace, from_scratch=True), 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Collection, Iterable, Iterator
 from functools import cache
-from itertools import groupby, islice
+from itertools import chain, groupby, islice
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +37,9 @@ from mdmem.model.trail import Entry, Origin
 from mdmem.startup.records import dataclass, replace
 from mdmem.text.facts import is_field
 from mdmem.text.terms import most_used
+
+_PART_DOCUMENTS = 20_000
+"""Documents of the newest files that can be searched before history is read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,14 +133,12 @@ class SearchIndex(StoredIndex[Snapshot]):
         progress: Callable[[int], None] | None = None,
         past: Iterable[tuple[CommitId, tuple[IndexRow, ...]]] = (),
         dropped: Collection[CommitId] = (),
-        part: int | None = None,
     ) -> None:
         """Update the index to a new state of the workspace. The caller holds the lock.
 
         Args:
             changed: files whose entries are replaced; iterated once, to save memory.
             past: rows by the commit that ended them, replacing its former ones; iterated once.
-            part: on a full build, documents after which search works already.
 
         Raises StorageProblem, OSError: the disk is full, or another process is writing; the next
         update completes it.
@@ -145,11 +146,21 @@ class SearchIndex(StoredIndex[Snapshot]):
         documents = self._started()
         files, ends = none_if_empty(changed), none_if_empty(past)
         if files or ends or removed or dropped:
-            is_fresh = self.seen.is_fresh and not call_engine(documents.searcher).num_docs
-            self.seen = replace(self.seen, is_fresh=is_fresh)
-            self._change(files or (), removed, progress, ends or (), dropped, part)
+            is_new = self.seen.is_part or not call_engine(documents.searcher).num_docs
+            self.seen = replace(self.seen, is_fresh=self.seen.is_fresh and is_new)
+            self._change(files or (), removed, progress, ends or (), dropped, is_new)
             self.finder = self._searcher(documents)
         self._remember(replace(seen, is_fresh=self.seen.is_fresh))
+
+    def begin(self, files: Iterable[FileFields]) -> None:
+        """Make files searchable in a new index; the first update replaces them all.
+
+        The caller holds the lock. Raises as `update`.
+        """
+        with self._writing(()) as writer:
+            documents = (map(schema.as_document, file.documents) for file in files)
+            add_documents(writer, islice(chain.from_iterable(documents), _PART_DOCUMENTS))
+        self._remember(PART_SNAPSHOT)
 
     def _change(
         self,
@@ -158,7 +169,7 @@ class SearchIndex(StoredIndex[Snapshot]):
         progress: Callable[[int], None] | None,
         past: Iterable[tuple[CommitId, tuple[IndexRow, ...]]],
         dropped: Collection[CommitId],
-        part: int | None,
+        is_new: bool,
     ) -> None:
         touched = set(removed)
         spoken = dict[str, str]()
@@ -171,9 +182,12 @@ class SearchIndex(StoredIndex[Snapshot]):
             return spoken[path]
 
         with self._writing(touched) as writer:
+            if is_new:
+                call_writer(writer.delete_all_documents)
 
             def replaced(label: str) -> None:
-                call_writer(writer.delete_documents_by_term, "label", label)
+                if not is_new:
+                    call_writer(writer.delete_documents_by_term, "label", label)
 
             def new() -> Iterator[tantivy.Document]:
                 for number, file in enumerate(changed, 1):
@@ -192,12 +206,7 @@ class SearchIndex(StoredIndex[Snapshot]):
                 replaced(indexed.file_label(path))
             for commit in dropped:
                 replaced(indexed.as_label("gone", commit))
-            documents = new()
-            if part is not None:
-                add_documents(writer, islice(documents, part))
-                call_writer(writer.commit)
-                self._remember(replace(PART_SNAPSHOT, is_fresh=self.seen.is_fresh))
-            add_documents(writer, documents)
+            add_documents(writer, new())
 
     def _fields(self, file: FileEntries | FileFields) -> list[dict[str, Any]]:
         made = file_fields(file, self._language) if isinstance(file, FileEntries) else file

@@ -5,7 +5,7 @@ from __future__ import annotations
 import codecs
 import time
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import date
 from functools import cached_property
@@ -14,7 +14,7 @@ from mdmem.folder import budget, files, layout
 from mdmem.folder.layout import ListedFile, log_day
 from mdmem.index.indexer import FileEntries, FileFields, SearchIndex, file_fields
 from mdmem.index.schema import IndexRow, Lifetime, live_since
-from mdmem.index.snapshot import UNSETTLED, Snapshot, SnapshotFile, is_long, stamp_text
+from mdmem.index.snapshot import UNSETTLED, Snapshot, SnapshotFile, stamp_text
 from mdmem.model import CommitId, FactId, FileKind, FilePath, Source, Status
 from mdmem.model.errors import PathProblem
 from mdmem.model.trail import Claim, Conflict, Entry, Fate, Mark, MarkKind, Occurrence
@@ -83,15 +83,11 @@ class _PageReader:
     ) -> tuple[SnapshotFile, FileFields | None]:
         stamp = stamp_text(file.status)
         states = self._states_from_trail(file.path, data)
-        is_canvas = layout.is_canvas(file.path)
-        document = None if states or is_canvas else parse_bytes(data)
         digest = files.digest(data)
         settled = _is_settled(file, now)
         if before is not None and before.digest == digest and settled:
             return before._replace(stamp=stamp), None
-        if is_canvas:
-            page = self._page(file.path, late.module("text.canvas").canvas_entries(data, file.path))
-        elif document is None:
+        if states:
             page = self._page(
                 file.path,
                 tuple([state.occurrence.entry for state in states if state.occurrence]),
@@ -103,16 +99,8 @@ class _PageReader:
                 else page
             )
         else:
-            labels = frontmatter.labels(document)
-            page = replace(
-                self._page(
-                    file.path,
-                    entries(
-                        document, file.path, labels.tags, daily=self._workspace.daily, nested=True
-                    ),
-                ),
-                about=labels.about,
-            )
+            on_disk, about = _entries_and_about(self._workspace, file.path, data)
+            page = replace(self._page(file.path, on_disk), about=about)
         stamp, digest = (stamp, digest) if settled else (UNSETTLED, "")
         return SnapshotFile(stamp, digest, any(page.uncommitted)), file_fields(page, self._language)
 
@@ -140,14 +128,7 @@ class _PageReader:
     ) -> FileEntries:
         kind = self._workspace.kind_of(path)
         if layout.is_outside(path) or layout.is_canvas(path):
-            nothing = (None,) * len(on_disk)
-            return FileEntries(
-                path=path,
-                entries=on_disk,
-                origins=nothing,
-                uncommitted=(False,) * len(on_disk),
-                kind=FileKind.EVERGREEN if layout.is_canvas(path) else kind,
-            )
+            return _without_past(self._workspace, path, on_disk)
         states, removed = (states, ()) if states else match_entries(self._trail, path, on_disk)
         is_pending = any(not state.committed for state in (*states, *removed)) and (
             path in self._pending or path not in self._tracked
@@ -386,8 +367,50 @@ def _touched_paths(trail: Trail, after: int) -> set[FilePath]:
     }
 
 
-_PART_DOCUMENTS = 20_000
-"""Documents after which a first build can be searched."""
+def _newest_first(workspace: Workspace, paths: Iterable[str]) -> list[FilePath]:
+    """Files in order: first those that are no logs, then logs, newest first."""
+
+    def place(path: str) -> tuple[int, str]:
+        return -(log_day(path, workspace.daily) or date.max).toordinal(), path
+
+    return list(map(FilePath, sorted(paths, key=place)))
+
+
+def files_as_they_are(workspace: Workspace, paths: Iterable[str]) -> Iterator[FileFields]:
+    """Files without their past, the newest first; those that cannot be read are left out."""
+    for path in _newest_first(workspace, paths):
+        with suppress(PathProblem, OSError):
+            data = files.read(workspace.root / path) or b""
+            with budget.reading(data):
+                page = _without_past(workspace, path, *_entries_and_about(workspace, path, data))
+                fields = file_fields(page, workspace.settings.language or ENGLISH)
+            yield fields
+
+
+def _entries_and_about(
+    workspace: Workspace, path: FilePath, data: bytes
+) -> tuple[tuple[Entry, ...], str]:
+    if layout.is_canvas(path):
+        return late.module("text.canvas").canvas_entries(data, path), ""
+    document = parse_bytes(data)
+    labels = frontmatter.labels(document)
+    return (
+        entries(document, path, labels.tags, daily=workspace.daily, nested=True),
+        labels.about,
+    )
+
+
+def _without_past(
+    workspace: Workspace, path: FilePath, on_disk: tuple[Entry, ...], about: str = ""
+) -> FileEntries:
+    return FileEntries(
+        path=path,
+        entries=on_disk,
+        origins=(None,) * len(on_disk),
+        uncommitted=(False,) * len(on_disk),
+        kind=FileKind.EVERGREEN if layout.is_canvas(path) else workspace.kind_of(path),
+        about=about,
+    )
 
 
 class ChangedFiles:
@@ -425,10 +448,7 @@ class ChangedFiles:
         self._seen: dict[str, SnapshotFile] = {
             path: before[path] for path in stamps if path in before
         }
-        self._due = sorted(map(FilePath, due), key=self._newest_first)
-        self._part = (
-            _PART_DOCUMENTS if not before and is_long(stamps[path] for path in due) else None
-        )
+        self._due = _newest_first(workspace, due)
 
     @cached_property
     def _reader(self) -> _PageReader:
@@ -450,12 +470,7 @@ class ChangedFiles:
             progress=(lambda n: progress(n, self._total)) if progress else None,
             past=ended_rows(self._workspace, self._trail, self._since, newest),
             dropped={name for name, _, _ in self._trail.dropped_commits()},
-            part=self._part,
         )
-
-    def _newest_first(self, path: FilePath) -> tuple[int, str]:
-        """The order of files: first those that are no logs, then logs, newest first."""
-        return -(log_day(path, self._workspace.daily) or date.max).toordinal(), path
 
     def _read(self) -> Iterator[FileEntries | FileFields]:
         """Read the files; those removed since the survey are left to the next one."""

@@ -24,7 +24,7 @@ INDEX_NAME = "index"
 SEEN_NAME = "seen.json"
 _DIGEST_BYTES = 16
 _LONG_BYTES = 10_000_000
-"""So many bytes take long to index: the newest days can be searched meanwhile."""
+"""So many bytes take long to index: the newest files can be searched meanwhile."""
 INDEX_VERSION = 40
 """The version of `schema` and of `seen.json`; other indexes are rebuilt."""
 _PART = "part"
@@ -203,7 +203,7 @@ class Snapshot:
 
     @property
     def is_part(self) -> bool:
-        """True for an unfinished index that can be searched already."""
+        """True for files as they are: what is searched until history is read and all is indexed."""
         return self.settings == _PART
 
     @property

@@ -96,7 +96,7 @@ def _search(
         progress,
         # a list of the entries of a day knows nothing of what is laid over the index
         current=entry_filter.only_current and not request.explain and not _days(request, today),
-        in_part=request.has_words,
+        in_part=request.has_words and entry_filter.only_current,
     )
     query = _query(workspace, request, entry_filter, today)
     meaning = None if request.words_only else _meaning(workspace, index, request)

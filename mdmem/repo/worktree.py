@@ -522,6 +522,11 @@ class Repository:
         """True if a commit is in the history of HEAD."""
         return run(self.folder, ["merge-base", "--is-ancestor", commit, "HEAD"]).status == 0
 
+    def has_commits(self, number: int) -> bool:
+        """True if HEAD reaches so many commits."""
+        counted = self.run("rev-list", "--count", f"-n{number}", "HEAD")
+        return counted.status == 0 and int(counted.output) >= number
+
     def concerns_memory(self, old: CommitId, new: CommitId) -> bool:
         """True if a commit that only one of two reaches changed Markdown, or may state something.
 

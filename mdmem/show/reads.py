@@ -175,10 +175,10 @@ def problem_text(problem: Problem) -> str:
 def _index_state(status: WorkspaceStatus) -> str:
     if not status.entries and not status.current:
         return "not built yet (it is built in the background, or by the next search)"
-    return (
-        f"{number_of(status.entries, 'entry', 'entries')},"
-        f" {'up to date' if status.current else 'behind (the next search updates it)'}"
-    )
+    state = "up to date" if status.current else "behind (the next search updates it)"
+    if status.commit and not status.indexed_commit:
+        state = "a part (history is not read yet; the next search reads it)"
+    return f"{number_of(status.entries, 'entry', 'entries')}, {state}"
 
 
 _KIND_NAMES = {
