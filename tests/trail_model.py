@@ -306,6 +306,21 @@ def _require_equal_counts(trail: Trail, model: Model) -> None:
     counted: Counter[object] = Counter()
     for each in trail.fact_counts(LOG.__eq__):
         counted[each.path, each.kind, each.source, each.begun, each.ended] += each.facts
+    moment = {commit.number: commit.moment for commit, _ in model.history}
+    middle = sorted(moment.values())[len(moment) // 2] if moment else 0
+    since = [each for each in trail.fact_counts(LOG.__eq__, middle) if each.ended]
+    assert all(each.ended and moment[each.ended] >= middle for each in since)
+    ended = [each for each in rows if each.ended and each.entry.fact not in looked_at]
+    assert sum(each.facts for each in since) + sum(
+        count for _, _, count in trail.ended_lives(middle)
+    ) == len(ended)
+    assert Counter(
+        (path, hours) for path, hours, count in trail.ended_lives(middle) for _ in range(count)
+    ) == Counter(
+        (each.entry.path, max(0, moment[each.ended] - moment[each.begun]) // 3600)
+        for each in ended
+        if each.ended and moment[each.ended] < middle
+    )
     assert counted == Counter(
         (
             None if each.entry.path == LOG else each.entry.path,

@@ -329,11 +329,28 @@ SELECT_FACT_SPANS = f"""
 SELECT number, fact, path, kind, source, CASE WHEN ended IS NULL THEN until ELSE last_until END,
     begun, ended
 FROM occurrences WHERE fact IN ({_SPECIAL_FACTS}) AND fact IS NOT NULL ORDER BY number"""
+_ENDED_FACTS = f"""
+FROM occurrences JOIN commits AS first ON first.number = begun
+    JOIN commits AS last ON last.number = ended
+WHERE fact IS NOT NULL AND fact NOT IN (
+    SELECT fact FROM ({_SPECIAL_FACTS}) WHERE fact IS NOT NULL)"""
 SELECT_ENDED_FACTS = f"""
-SELECT path, ifnull(kind, x''), source, begun, ended, count(*) FROM occurrences
-WHERE ended IS NOT NULL AND fact IS NOT NULL AND fact NOT IN (
-    SELECT fact FROM ({_SPECIAL_FACTS}) WHERE fact IS NOT NULL)
+SELECT path, ifnull(kind, x''), source, begun, ended, count(*) {_ENDED_FACTS}
+    AND last.moment >= :since
 GROUP BY path, kind, source, begun, ended"""
+SELECT_ENDED_LIVES = f"""
+SELECT path, (max(first.moment, last.moment) - first.moment) / 3600, count(*) {_ENDED_FACTS}
+    AND last.moment < :before
+GROUP BY 1, 2"""
+SELECT_LIVING_COUNTS = f"""
+SELECT path, kind, source, begun, sum(facts) FROM (
+    SELECT path, kind, source, number AS begun, facts FROM fact_counts
+    UNION ALL SELECT path, ifnull(kind, x''), source, begun, -1 FROM occurrences
+    WHERE fact IS NOT NULL AND ended IS NOT NULL
+    UNION ALL SELECT path, ifnull(kind, x''), source, begun, -1 FROM occurrences
+    WHERE fact IS NOT NULL AND ended IS NULL AND fact IN ({_SPECIAL_FACTS}))
+GROUP BY begun, path, kind, source HAVING sum(facts)"""
+"""The facts that are counted and have not ended; of logs the sum of several rows."""
 _COUNTS_AS_CHANGED = f"fact IS NOT NULL AND fate IS NOT '{Fate.JOINED}'"
 SELECT_CHANGE_STATES = f"""
 SELECT number, id, author FROM commits WHERE number > :after AND number <= :upto
@@ -685,7 +702,7 @@ def parse_span(row: SqlRow, begun: int, ended: int | None) -> FactSpan:
 _kind, _source = lru_cache(decoded), lru_cache(Source)
 
 
-def parse_count(key: tuple[bytes, bytes, str, int], ended: int | None, facts: int) -> FactCount:
+def parse_count(key: SqlRow, ended: int | None, facts: int) -> FactCount:
     path, kind, source, begun = key
     return FactCount(
         path=_path(path) if path else None,

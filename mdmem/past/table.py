@@ -46,6 +46,7 @@ from mdmem.past.rows import (
     SELECT_COPIED,
     SELECT_COPIED_IN_FILE,
     SELECT_ENDED_FACTS,
+    SELECT_ENDED_LIVES,
     SELECT_ENTRY_BY_MDMEM,
     SELECT_EVERY_MARK,
     SELECT_FACT_SPANS,
@@ -56,6 +57,7 @@ from mdmem.past.rows import (
     SELECT_LIVE_MARKS_IN_FILE,
     SELECT_LIVE_OCCURRENCES,
     SELECT_LIVE_SECTIONS,
+    SELECT_LIVING_COUNTS,
     SELECT_MARKS,
     SELECT_NEWEST_REVISIONS_IN_FILE,
     SELECT_OCCURRENCES,
@@ -127,6 +129,11 @@ class Moments:
     def __init__(self, store: Store, moments: dict[int, int] | None) -> None:
         self._store = store
         self._moments = moments
+
+    @property
+    def are_stored(self) -> bool:
+        """True if commits count as made when the table says."""
+        return self._moments is None
 
     def of(self, number: int) -> int:
         if self._moments is None:
@@ -483,21 +490,30 @@ class Trail:
             parse_occurrence, f"{SELECT_OCCURRENCES} WHERE fact IS NOT NULL ORDER BY number DESC"
         )
 
-    def fact_counts(self, is_log: Callable[[FilePath], bool]) -> Iterator[FactCount]:
-        """The facts that `fact_spans` leaves out, counted; `is_log` as it was for their steps."""
-        standing: Counter[tuple[bytes, bytes, str, int]] = Counter()
-        counts = "SELECT path, kind, source, number, facts FROM fact_counts"
-        for path, kind, source, begun, count in self._store.rows(counts):
-            standing[path, kind, source, begun] += count
+    def fact_counts(
+        self, is_log: Callable[[FilePath], bool], since: int = 0
+    ) -> Iterator[FactCount]:
+        """The facts that `fact_spans` leaves out, counted; `is_log` as it was for their steps.
+
+        Those that ended before `since` are in `ended_lives`.
+        """
         place = cache(lambda path: b"" if is_log(FilePath(decoded(path))) else path)
-        for _, _, path, kind, source, _, begun, _ in self._store.rows(SELECT_FACT_SPANS):
-            standing[place(path), kind or b"", source, begun] -= 1
-        for path, kind, source, begun, ended, count in self._store.rows(SELECT_ENDED_FACTS):
-            standing[place(path), kind, source, begun] -= count
-            yield parse_count((place(path), kind, source, begun), ended, count)
-        for key, count in standing.items():
+        for path, *key, ended, count in self._store.rows(SELECT_ENDED_FACTS, since=since):
+            yield parse_count((place(path), *key), ended, count)
+        living: Counter[SqlRow] = Counter()
+        for path, *key, count in self._store.rows(SELECT_LIVING_COUNTS):
+            living[(path and place(path), *key)] += count
+        for row, count in living.items():
             if count:
-                yield parse_count(key, None, count)
+                yield parse_count(row, None, count)
+
+    def ended_lives(self, before: int) -> Iterator[tuple[FilePath, int, int]]:
+        """File, hours and number of counted facts that ended before a moment, as commits tell it.
+
+        Thousands of them are few rows.
+        """
+        for path, hours, count in self._store.rows(SELECT_ENDED_LIVES, before=before):
+            yield FilePath(decoded(path)), hours, count
 
     def fact_spans(self) -> Iterator[FactSpan]:
         """The spans of the facts that need a look at each of their places.

@@ -94,6 +94,8 @@ class _TrendReader:
         self._now, today = int(now.timestamp()), now.date()
         self._days = [today - timedelta(days=back) for back in reversed(range(request.days))]
         self._first = self._days[0].toordinal()
+        self._counted_since = self._start_of(self._days[0]) if past.moments.are_stored else 0
+        """Of what ended before, only how long it lasted is read."""
         moments = past.moments.newest(None).items()
         self._moments = {number: min(each, self._now) for number, each in moments}
         self._day_numbers: dict[int, int] = {}
@@ -222,7 +224,8 @@ class _TrendReader:
 
     def _counted_stays(self) -> Iterator[tuple[_Stay, int]]:
         """The stays of facts with one, and how many are alike."""
-        for each in self._trail.fact_counts(partial(is_log, self._workspace)):
+        is_of_log = partial(is_log, self._workspace)
+        for each in self._trail.fact_counts(is_of_log, self._counted_since):
             is_curated = False if each.path is None else self._curated(each.path)
             if is_curated is not None and each.begun in self._moments:
                 yield self._stay(each, is_curated), each.facts
@@ -286,6 +289,8 @@ class _TrendReader:
         for (begin, end), count in lives:
             age = ((self._now if end is None else end) - begin) // _HOUR
             (living if end is None else ended)[age] += count
+        for path, hours, count in self._trail.ended_lives(self._counted_since):
+            ended[hours] += count if self._curated(path) else 0
         return ended, living
 
     # Sections.
