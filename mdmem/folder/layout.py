@@ -111,9 +111,14 @@ _FOREIGN_FOLDERS = frozenset((".trash", "node_modules", "vendor"))
 _DRAWING = ".excalidraw.md"
 
 
+def may_name_copies(paths: str) -> bool:
+    """False if none of some joined paths is that of a conflict copy."""
+    return " " in paths or "conflict" in paths or "TOP-" in paths
+
+
 def conflict_copy_of(path: str) -> tuple[FilePath, bool] | None:
     """The file that a conflict copy is of, and True if its name alone says so."""
-    if " " not in path and "conflict" not in path and "TOP-" not in path:
+    if not may_name_copies(path):
         return None
     match = _COPY.fullmatch(path)
     return (FilePath(f"{match[1]}.md"), match["sure"] is not None) if match else None

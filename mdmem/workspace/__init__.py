@@ -134,8 +134,15 @@ class Workspace:
 
     def left_out_files(self) -> dict[FilePath, str]:
         """The files on disk that are `left_out`, each with why."""
-        listed = map(FilePath, sorted(self._paths_by_place(bool)))
-        return {path: reason for path in listed if (reason := self.left_out(path))}
+        listed = self._paths_by_place(bool)
+        if not self._may_leave_out(listed):
+            return {}
+        paths = map(FilePath, sorted(listed))
+        return {path: reason for path in paths if (reason := self.left_out(path))}
+
+    def _may_leave_out(self, paths: Iterable[str]) -> bool:
+        """False if none of the files in memory's place is `left_out`."""
+        return bool(self.settings.paths) or layout.may_name_copies("\0".join(paths))
 
     def _kind_by_place(self, path: str) -> FileKind:
         daily, globs = self.daily, self.settings.paths
@@ -318,6 +325,8 @@ class Workspace:
     ) -> dict[str, T]:
         """The memory files' paths with `read_status`'s results, with `canvases` beside notes."""
         listed = self._paths_by_place(read_status, canvases)
+        if not self._may_leave_out(listed):
+            return listed
         templates = vault.template_folders(self.root) if self.settings.paths else ()
         return {
             path: status for path, status in listed.items() if not self.left_out(path, templates)
