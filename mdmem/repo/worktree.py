@@ -633,7 +633,7 @@ def _list_files(folder: Path, *which: str) -> set[str]:
     result = run(folder, ["ls-files", "-z", "--exclude-standard", *which])
     if result.status != 0:
         raise result.failure("ls-files")
-    return {os.fsdecode(path) for path in result.output.split(b"\0") if path}
+    return set(filter(None, os.fsdecode(result.output).split("\0")))
 
 
 def read_bits(folder: Path, paths: Sequence[FilePath] = ()) -> Mapping[FilePath, tuple[str, ...]]:
