@@ -14,8 +14,10 @@ from workspaces import NOW, Desk, desk
 
 from mdmem.folder import files
 from mdmem.index import background, catching_up, indexer, snapshot
+from mdmem.index.indexer import SearchIndex
+from mdmem.index.pages import files_as_they_are
 from mdmem.index.query import Filter
-from mdmem.index.snapshot import EMPTY_SNAPSHOT
+from mdmem.index.snapshot import EMPTY_SNAPSHOT, Snapshot
 from mdmem.memory import Memory
 from mdmem.model.history import FactHistory, ShowHistory
 from mdmem.model.prompts import BuildContext
@@ -237,3 +239,19 @@ def test_a_narrowed_search_waits_for_history(moved: Desk, monkeypatch: pytest.Mo
     assert not started
     assert {hit.status.value for hit in found.hits} == {"current", "superseded"}
     Memory(moved.workspace).search(Search("piano"))
+
+
+def test_files_that_are_gone_when_history_is_read_are_not_searched(moved: Desk):
+    index = SearchIndex.in_memory()
+    index.begin(files_as_they_are(moved.workspace, ["MEMORY.md"]))
+    assert index.seen.is_part
+    assert index.finder.count
+    index.update((), (), Snapshot())
+    assert not index.finder.count
+    assert index.seen.is_fresh
+
+
+def test_files_as_they_are_leave_out_what_cannot_be_read(moved: Desk):
+    moved.write("memory/odd.md", b"\xff\xfe")
+    paths = ["memory/odd.md", "MEMORY.md"]
+    assert [each.path for each in files_as_they_are(moved.workspace, paths)] == ["MEMORY.md"]

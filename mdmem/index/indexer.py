@@ -145,7 +145,7 @@ class SearchIndex(StoredIndex[Snapshot]):
         """
         documents = self._started()
         files, ends = none_if_empty(changed), none_if_empty(past)
-        if files or ends or removed or dropped:
+        if files or ends or removed or dropped or self.seen.is_part:
             is_new = self.seen.is_part or not call_engine(documents.searcher).num_docs
             self.seen = replace(self.seen, is_fresh=self.seen.is_fresh and is_new)
             self._change(files or (), removed, progress, ends or (), dropped, is_new)
@@ -161,6 +161,7 @@ class SearchIndex(StoredIndex[Snapshot]):
             documents = (map(schema.as_document, file.documents) for file in files)
             add_documents(writer, islice(chain.from_iterable(documents), _PART_DOCUMENTS))
         self._remember(PART_SNAPSHOT)
+        self.finder = self._searcher(self._started())
 
     def _change(
         self,
