@@ -3,6 +3,8 @@ it is never taken for the whole.
 """
 
 import gc
+import os
+import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -24,7 +26,7 @@ from mdmem.model.prompts import BuildContext
 from mdmem.model.searches import BuildProgress, FactList, ListFacts, Search, SearchResult
 from mdmem.model.writes import Log, WriteOptions
 from mdmem.show.reads import status_text
-from mdmem.workspace import Workspace
+from mdmem.workspace import Workspace, open_at
 
 
 class Killed(Exception):
@@ -255,3 +257,25 @@ def test_files_as_they_are_leave_out_what_cannot_be_read(moved: Desk):
     moved.write("memory/odd.md", b"\xff\xfe")
     paths = ["memory/odd.md", "MEMORY.md"]
     assert [each.path for each in files_as_they_are(moved.workspace, paths)] == ["MEMORY.md"]
+
+
+def test_where_history_was_read_before_the_index_is_built_at_once(
+    moved: Desk, monkeypatch: pytest.MonkeyPatch
+):
+    Memory(moved.workspace).search(Search("piano"))
+    shutil.rmtree(moved.workspace.state / "index")
+    monkeypatch.setattr(SearchIndex, "begin", None)
+    assert not Memory(moved.workspace).search(Search("piano")).stale
+
+
+def test_only_commits_of_markdown_make_a_history_long(moved: Desk):
+    has = moved.workspace.repository.has_commits
+    count = len(moved.git("rev-list", "HEAD", "--", "*.md").split())
+    moved.write("code.py", "x = 1\n")
+    moved.commit()
+    assert (has(count), has(count + 1)) == (True, False)
+
+
+def test_no_history_is_long_before_the_first_commit(world: World, tmp_path: Path):
+    world.git(tmp_path, "init", "-q")
+    assert not open_at(tmp_path, os.environ).repository.has_commits(1)

@@ -36,7 +36,7 @@ from mdmem.model import CommitId, FileKind, FilePath, Source
 from mdmem.model.errors import PathProblem, RepositoryProblem, StorageProblem
 from mdmem.model.searches import BuildProgress
 from mdmem.model.trail import Claim, Entry
-from mdmem.past import discard_trail, fresh_trail
+from mdmem.past import discard_trail, fresh_trail, has_trail
 from mdmem.past.entry_states import identity_on_disk
 from mdmem.repo import commits, git_files
 from mdmem.startup.records import dataclass, field, replace
@@ -415,7 +415,9 @@ def _fresh_index(
 
 def _takes_long(workspace: Workspace, survey: _WorkspaceSurvey) -> bool:
     """True if a first build is to be searchable before it has read history."""
-    return is_long(survey.stamps.values()) or workspace.repository.has_commits(_LONG_HISTORY)
+    return is_long(survey.stamps.values()) or (
+        workspace.repository.has_commits(_LONG_HISTORY) and not has_trail(workspace)
+    )
 
 
 def _recorded_progress(workspace: Workspace, files_in_all: int) -> BuildProgress:

@@ -30,6 +30,12 @@ def fresh_trail(
     return opened
 
 
+def has_trail(workspace: Workspace) -> bool:
+    """True if history was read before, so that only what came since is missing."""
+    with _trail_update().stored_trail(workspace) as trail:
+        return trail.head is not None
+
+
 def discard_trail(workspace: Workspace) -> None:
     """Delete the trail; the next call that reads it builds it again."""
     _trail_update().discard(workspace.state)

@@ -14,7 +14,15 @@ from mdmem.folder.layout import is_markdown
 from mdmem.model import CommitId, FilePath
 from mdmem.model.errors import RepositoryProblem, shell_word
 from mdmem.repo import git_files
-from mdmem.repo.runner import READ_SECONDS, GitResult, literal_pathspecs, parse_paths, run, setting
+from mdmem.repo.runner import (
+    MARKDOWN,
+    READ_SECONDS,
+    GitResult,
+    literal_pathspecs,
+    parse_paths,
+    run,
+    setting,
+)
 from mdmem.startup import late
 from mdmem.startup.records import dataclass, replace
 
@@ -523,9 +531,12 @@ class Repository:
         return run(self.folder, ["merge-base", "--is-ancestor", commit, "HEAD"]).status == 0
 
     def has_commits(self, number: int) -> bool:
-        """True if HEAD reaches so many commits."""
-        counted = self.run("rev-list", "--count", f"-n{number}", "HEAD")
-        return counted.status == 0 and int(counted.output) >= number
+        """True if HEAD reaches so many commits that changed Markdown, or git cannot tell soon."""
+        command = ("rev-list", "--count", f"-n{number}", "HEAD", "--", MARKDOWN)
+        try:
+            return int(self.git(*command, seconds=0.5)) >= number
+        except RepositoryProblem as problem:
+            return problem.code == "git-timeout"
 
     def concerns_memory(self, old: CommitId, new: CommitId) -> bool:
         """True if a commit that only one of two reaches changed Markdown, or may state something.
