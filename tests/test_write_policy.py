@@ -562,6 +562,7 @@ NOT_MEMORY = {
             "file_names",
             "flush_prompts",
             "history",
+            "linking_to",
             "look",
             "more_on_branches",
             "of_pool",

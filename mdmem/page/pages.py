@@ -362,7 +362,7 @@ def change_rows(reader: Reader, changes: Sequence[FactChange]) -> list[ChangeRow
 
 
 def facts_now(reader: Reader, facts: Sequence[FactId], file: str | None = None) -> FactList:
-    """What is known of facts, current or not, with copies elsewhere."""
+    """Look up facts, current or not, with their copies elsewhere."""
     ids = tuple(dict.fromkeys(facts))
     if not ids:
         return FactList(facts=(), total=0)
@@ -371,7 +371,7 @@ def facts_now(reader: Reader, facts: Sequence[FactId], file: str | None = None) 
 
 
 def tags_now(hit: Hit | None) -> tuple[str, ...]:
-    """What is wrong with a fact, in words; empty for a current one."""
+    """Words for what is wrong with a fact; none for a current one."""
     if hit is None:
         return ()
     over = "forgotten" if hit.retracted else _OVER.get(hit.status, "")

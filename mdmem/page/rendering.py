@@ -148,7 +148,7 @@ def _script(character: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class EntryMark:
-    """What stands in the margin of an item: `html` behind its text, which may be `over`."""
+    """The margin of an item: `html` behind its text, which is struck if it is `over`."""
 
     line: str
     html: Markup
@@ -299,7 +299,7 @@ def text_page(
     address_of: AddressOf | None = None,
     room: float = 1.0,
 ) -> TextPage:
-    """As many lines from `first` up to `end` as fit into a share of a page: whole entries.
+    """Render lines from `first` up to `end`, as many entries as fit into a share of a page.
 
     A table or code that began before goes on with its head. `marks_of` gives those of some entries,
     by their lines (from 1).
@@ -363,7 +363,7 @@ def _goes_on(document: Document, first: int) -> tuple[int, str]:
 
 
 def excess(html: str) -> float:
-    """How many pages some HTML would fill; up to 1 it fits on one."""
+    """The number of pages that some HTML fills; up to 1 it fits on one."""
     return max(len(_ELEMENT.findall(html)) / MAX_ELEMENTS, len(html) / MAX_CHARACTERS)
 
 

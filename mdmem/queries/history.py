@@ -91,7 +91,9 @@ def _history_of_word(
             return replace(_fact_history(past, fact, path, request.limit), also=also)
         if path and (links := file_changes.field_chain(word, path, past.trail)):
             chain = tuple(_link_view(past, link) for link in links[-request.limit :])
-            return FactHistory(FactId(""), links[-1].status, chain, past.notes)
+            return FactHistory(
+                fact=FactId(""), status=links[-1].status, chain=chain, notes=past.notes
+            )
         return _history_by_id(past, word, path, request, problem)
 
 

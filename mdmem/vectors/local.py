@@ -74,7 +74,6 @@ class LocalVectors:
         return EmbeddedTexts(read_vectors(rows, len(texts)), tokens=0)
 
     def _loaded(self, is_kept: bool) -> Encode:
-        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # more cost a single question 0.1 s
         package = self._model.package
         spec, folder = find_spec(package), None
         if self._folder and spec and spec.origin and (stamp := files.stamp(spec.origin)):

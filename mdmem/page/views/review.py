@@ -110,7 +110,7 @@ def _reasons(reader: Reader, hits: Sequence[Hit]) -> Mapping[FactId, str]:
     """Why some facts were written, as far as somebody said it."""
 
     def reasons(facts: tuple[FactId, ...]) -> dict[FactId, str]:
-        asked = (ShowHistory(fact, by_id=True, limit=1) for fact in facts)
+        asked = (ShowHistory(target=fact, by_id=True, limit=1) for fact in facts)
         told = (each for each in map(reader.memory.history, asked) if isinstance(each, FactHistory))
         return {each.fact: each.chain[-1].made.reason or "" for each in told if each.chain}
 

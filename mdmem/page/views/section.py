@@ -233,7 +233,7 @@ _NOT_OVER = (Status.CURRENT, Status.EXPIRED)
 
 
 @dataclass(frozen=True, slots=True)
-class SectionLink:
+class HeadingLink:
     words: str
     address: str
     level: int = 1
@@ -509,10 +509,10 @@ def _linked_from(reader: Reader, path: FilePath) -> list[tuple[Hit, str]]:
 
 def _index(
     reader: Reader, path: FilePath, sections: Sequence[Section], more: Mapping[str, Any]
-) -> tuple[list[SectionLink], int]:
+) -> tuple[list[HeadingLink], int]:
     """Links to sections, and the number of those left out."""
     links = [
-        SectionLink(each.title, reader.links.section(path, each.path, **more), each.level)
+        HeadingLink(each.title, reader.links.section(path, each.path, **more), each.level)
         for each in sections[:_MOST_INDEXED]
     ]
     return links, max(0, len(sections) - _MOST_INDEXED)

@@ -327,7 +327,7 @@ def timeline(reader: Reader, query: Query) -> Page:
         template="timeline",
         title="Timeline",
         values=values,
-        data=ChangeList(tuple(changes)),
+        data=ChangeList(changes=tuple(changes)),
         tab="timeline",
         back=back,
     )
