@@ -474,6 +474,11 @@ class TestRelativeDates:
             "It will last weeks.",
             "lastly",
             "900 years ago and 9999 years ago",
+            "It's on Saturday 13 June.",
+            "The deploy window is on Friday.",
+            "We have yoga on Thursday.",
+            "I'm off next Friday, 13 March.",
+            "We close on Monday the 9th.",
         ],
     )
     def test_stays_where_no_day_is_meant(self, text: str):

@@ -51,7 +51,8 @@ _WORDS = rf"""(?<![\w-])(?:
       (?P<from_now_units>day|week|fortnight|month|year)s?\ from\ (?:now(?!\ on\b)|today)|
     on\ (?P<weekday>{"|".join(_WEEKDAYS)})(?!['’s]){_OF_DAY}
     )(?![\w-])"""
-_PHRASE = late.pattern(rf"(?ix){_WORDS}(?!\ \(\d{{4}})")
+_DATE_BEHIND = rf"(?!,?\ (?:the\ )?(?:\d|(?:{'|'.join(_MONTHS)})\b)|\ \(\d{{4}})"
+_PHRASE = late.pattern(rf"(?ix){_WORDS}{_DATE_BEHIND}")
 _DATED = late.pattern(
     rf"(?ix)(?:\b(?P<preposition>{en.BEFORE_DATE})\ )?(?:{_WORDS})\ "
     r"\((?P<date>\d{4}(?:-\d\d){0,2})(?:\ to\ (?P<last>\d{4}-\d\d-\d\d))?\)"

@@ -119,12 +119,15 @@ PAST = (
     r"\b(?:(?:i|we|he|she|they) got|was|were|had|did|went|won|met|saw|bought|made|took|gave|"
     r"came|left|lost|found|"
     r"began|ran|wrote|read|ate|drank|spoke|told|said|held|sent|spent|broke|fell|flew|drove|sold|"
-    r"built|taught|brought|caught|heard|paid|chose|threw|\w{2,}ed)\b"
+    r"built|taught|brought|caught|heard|paid|chose|threw|(?!need|feed|speed)\w{2,}ed)\b"
 )
 FUTURE = (
-    r"\b(?:will|going to|gonna|is|are|am|have to|has to|need to|needs to|must|should|can|could|"
+    r"\b(?:will|going to|gonna|have to|has to|need to|needs to|must|should|can|could|"
     r"may|might|let's|let us|plan|plans|planning|want|hope|due|deadline|by|until|before|remind|"
-    r"please|tomorrow|next|upcoming|have|has)\b|'(?:ll|re|m|s|ve)\b"
+    r"please|tomorrow|next|upcoming)\b|'ll\b|"
+    r"(?:\b(?:is|are|am)|'(?:s|re|m)) (?:not )?(?:\w+ing|off|away|out|back)\b|"
+    r"(?:\b(?:have|has)|'ve)(?: got)? (?:an?|another|booked|scheduled|arranged|reserved|planned|"
+    r"agreed|invited|signed up|registered|set up|organi[sz]ed)\b|\bneeds?\b"
 )
 # With one of these, what was done was an arrangement: the day is that of what is to come.
 ARRANGED = (
