@@ -147,6 +147,17 @@ class TestOrigins:
         assert (drawn[-1].source, drawn[-1].supersedes) == (Source.INFERRED, None)
         assert drawn[-1].contradicts
 
+    def test_an_answer_to_a_question_waits_with_it(self):
+        question = message("Which software do you use?", speaker=Speaker.AGENT, typed=False)
+        (draft,) = drafts(question, message("Xero.", 3), tools=False)
+        assert draft.text == '"Which software do you use?": Xero.'
+        assert (draft.source, draft.confidence) == (Source.INFERRED, 0.8)
+
+    def test_an_answer_that_states_something_needs_no_question(self):
+        question = message("Anything else?", speaker=Speaker.AGENT, typed=False)
+        (draft,) = drafts(question, message("Yes, the depth is in metres, not in feet.", 3))
+        assert (draft.text[:3], draft.source) == ("Yes", Source.USER_STATED)
+
     def test_a_question_of_the_agents_is_nobodys_statement(self):
         question = message(
             "Shall I always pay to account NL00?", speaker=Speaker.AGENT, typed=False

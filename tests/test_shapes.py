@@ -9,7 +9,7 @@ from test_plain_statements import drafts, message
 
 from mdmem.sessions.plain import find_cue, is_stated, own_clauses
 from mdmem.sessions.sentences import Sentence, is_noise, sentences
-from mdmem.sessions.shapes import Shape, clauses, language_of, shape_of
+from mdmem.sessions.shapes import Shape, asks_for_value, clauses, is_phrase, language_of, shape_of
 from mdmem.words import de, en, es, fr, zh
 
 _DATA = Path(__file__).parent / "data"
@@ -67,10 +67,44 @@ def test_orders_of_the_moment(tools: bool):
         ("rename the button from I agree to I never agree", None),
         ("Never push to main.", Shape.ORDER),
         ("Good luck with everything, all the best.", None),
+        ("the site's in Leeds now", Shape.STATEMENT),
+        ("Commit messages: the group wants them in English", Shape.STATEMENT),
+        ("our bookkeeper Lorraine hates it", Shape.STATEMENT),
+        ("staging runs on stg-02", Shape.STATEMENT),
+        ("In our files the depth is 10 m at most", Shape.STATEMENT),
+        ("We got a van in January", Shape.STATEMENT),
+        ("The sensor was calibrated in Brest in November", Shape.STATEMENT),
+        ("The report of May was sent twice", None),
+        ("It drifts by 2 % a year", Shape.PASSING),
+        ("paper for the 2 partners", Shape.PASSING),
+        ("They close at 10", Shape.PASSING),
+        ("shift all dates by one week", None),
+        ("Combining passions is cool", None),
+        ("I'm there with Ada", None),
+        ("Das Treppenhaus bekommt ein Geländer aus Stahl", Shape.STATEMENT),
+        ("Das ist mir zu teuer", None),
+        ("Je suis en vacances du 6 au 17 avril", Shape.STATEMENT),
+        ("Le client, c'est la Banque Alpine", Shape.STATEMENT),
+        ("Los precios llevan IVA, el 10 %", Shape.STATEMENT),
     ],
 )
 def test_shapes(text: str, shape: Shape | None):
     assert shape_of(Sentence.of(text)) is shape
+
+
+@pytest.mark.parametrize(
+    ("question", "answer", "is_value"),
+    [
+        ("Which software do you keep the books in?", "Xero.", True),
+        ("Should it be tabs or spaces?", "spaces", True),
+        ("Shall I delete it?", "the other one", False),
+        ("What next?", "rename the file", False),
+        ("What next?", "I go home", False),
+    ],
+)
+def test_an_answer_of_a_word_or_two(question: str, answer: str, is_value: bool):
+    asked = asks_for_value(Sentence.of(question))
+    assert (asked and is_phrase(Sentence.of(answer))) is is_value
 
 
 @pytest.mark.parametrize(

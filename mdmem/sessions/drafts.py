@@ -22,6 +22,7 @@ from mdmem.sessions.plain import (
     find_agent_cue,
     find_corrected,
     find_cue,
+    greets,
     is_stated,
     own_clauses,
     sentences_in_place,
@@ -46,7 +47,7 @@ from mdmem.sessions.sentences import (
     strip_pasted,
     weigh,
 )
-from mdmem.sessions.shapes import Shape, points_back, shape_of
+from mdmem.sessions.shapes import Shape, asks_for_value, is_phrase, points_back, shape_of
 from mdmem.startup import late
 from mdmem.startup.records import dataclass, field, replace
 from mdmem.text.facts import fact_id, shortened
@@ -130,6 +131,16 @@ class _Statement:
     is_shaped: bool
 
     @property
+    def goes_on(self) -> bool:
+        """True for the user's own words about what the sentence before states."""
+        shape = shape_of(self.sentence)
+        return self.is_plain and shape is Shape.PASSING and points_back(self.sentence)
+
+    def with_more(self, clause: Sentence) -> _Statement:
+        """The statement with another clause about the same thing."""
+        return replace(self, sentence=Sentence.of(f"{self.sentence.text}, {clause.text}"))
+
+    @property
     def begins_anew(self) -> bool:
         """True for what says something by itself: it is an entry of its own."""
         return self.is_shaped and not points_back(self.sentence)
@@ -147,6 +158,8 @@ class _Part:
     is_shaped: bool = False
 
     def belongs(self, statement: _Statement) -> bool:
+        if self.is_stated and statement.goes_on:
+            return True
         own = self.is_plain, self.is_stated, self.is_shaped
         others = statement.is_plain, statement.is_stated, statement.is_shaped
         if self.sentences and (own != others or statement.begins_anew):
@@ -157,14 +170,18 @@ class _Part:
 
     def tells(self) -> bool:
         """True for what is plain about a thing without a name, and says more than a few words."""
-        return self.is_shaped and not is_slight(self.sentences)
+        is_passing = shape_of(self.sentences[0]) is Shape.PASSING
+        return self.is_shaped and not is_passing and not is_slight(self.sentences)
 
     def says_nothing(self) -> bool:
         has_word = any(map(str.isalpha, "".join(each.text for each in self.sentences)))
         return is_slight(self.sentences) or not has_word
 
     def add(self, statement: _Statement) -> None:
+        goes_on = bool(self.sentences) and statement.goes_on
         self.sentences.append(statement.sentence)
+        if goes_on:
+            return
         self.cue = self.cue or statement.cue
         self.key = self.key or statement.key
         self.is_plain = statement.is_plain
@@ -261,12 +278,13 @@ def _is_persons_own(message: Message) -> bool:
 
 def _statements(message: Message) -> tuple[tuple[Sentence, ...], tuple[Sentence, ...]]:
     spoken = sentences(strip_pasted(message.text))
-    return spoken, tuple(each for each in spoken if not is_noise(each) or _is_order(each))
+    return spoken, tuple(each for each in spoken if not is_noise(each) or _is_told_to_agent(each))
 
 
-def _is_order(sentence: Sentence) -> bool:
-    """True for an order that speaks of the agent alone: `you must never guess`."""
-    return REDACTED not in sentence.text and shape_of(sentence) is Shape.ORDER
+def _is_told_to_agent(sentence: Sentence) -> bool:
+    """True for what lasts and speaks of the agent alone: `you must never guess`."""
+    is_shaped = shape_of(sentence) in (Shape.ORDER, Shape.STATEMENT)
+    return REDACTED not in sentence.text and is_shaped
 
 
 def _question_before(messages: Sequence[Message], number: int) -> _Question | None:
@@ -313,12 +331,16 @@ def _of_person(
     if not statements:
         return
     tools = rules.has_tools(message.line)
-    parts = _parts(message, statements, tools)
-    is_answer = tools and _is_choice(question)
-    shaped = [part for part in parts if part.is_stated or part.tells()]
+    parts = _parts(message, statements, tools, question is not None)
+    is_answer = _answers(parts[0], question)
+    shaped = [
+        part for part in parts if part.is_stated or part.tells() or (is_answer and part is parts[0])
+    ]
     if any(part.cue for part in parts):
         rule = None
-    elif (rules.keep_lines or tools) and (is_answer or not is_slight(statements)):
+    elif (rules.keep_lines or tools) and (
+        is_answer or _is_choice(question) or not is_slight(statements)
+    ):
         rule = "statement"
     elif not is_slight(statements) and weigh(spoken, statements, question is not None) >= ENTRY:
         rule = "weight"
@@ -328,14 +350,19 @@ def _of_person(
         return
     answered = question if question is not None and _needs_question(parts[0]) else None
     for part in parts:
-        is_reason = part.cue is not None or part.is_shaped
+        is_asked = part is parts[0] and _answers(part, question)
+        is_reason = part.cue is not None or part.is_shaped or is_asked
         if not is_reason and len(parts) > 1 and part.says_nothing():
             continue
         yield _draft(message, part, rules, answered if part is parts[0] else None, recent, rule)
 
 
-def _parts(message: Message, statements: Sequence[Sentence], tools: bool) -> list[_Part]:
-    place = sentences_in_place(message.text) if message.sender is None else SentencePlaces()
+def _parts(
+    message: Message, statements: Sequence[Sentence], tools: bool, answers: bool
+) -> list[_Part]:
+    place = SentencePlaces()
+    if message.sender is None:
+        place = sentences_in_place(message.text, answers)
     parts = [_Part()]
     for sentence in statements:
         for statement in _stated(sentence, place, tools, message.sender is None):
@@ -351,14 +378,18 @@ def _stated(
     """A sentence, or those of its clauses that state something where the whole does not."""
     state = partial(_statement, within=sentence.text, place=place, tools=tools, is_users=is_users)
     whole = state(sentence)
-    if whole.is_shaped or (whole.cue is not None and whole.cue.is_plain):
+    is_passing = shape_of(sentence) is Shape.PASSING
+    if (whole.is_shaped and not is_passing) or (whole.cue is not None and whole.cue.is_plain):
         yield whole
         return
-    told = [
-        replace(each, is_stated=each.is_stated and is_sure)
-        for clause, is_sure in own_clauses(sentence)
-        if shape_of(clause) is not Shape.VAGUE and (each := state(clause)).is_shaped
-    ]
+    told: list[_Statement] = []
+    for clause, is_sure in own_clauses(sentence):
+        each = state(clause)
+        is_clear = is_passing or shape_of(clause) not in (Shape.VAGUE, Shape.PASSING)
+        if each.is_shaped and is_clear:
+            told.append(replace(each, is_stated=each.is_stated and is_sure))
+        elif told and points_back(clause):
+            told[-1] = told[-1].with_more(clause)
     yield from told or [whole]
 
 
@@ -382,9 +413,18 @@ def _statement(
 
 
 def _needs_question(part: _Part) -> bool:
-    if _ANSWER.match(part.sentences[0].straight) is not None:
-        return True
+    first = part.sentences[0]
+    if _ANSWER.match(first.straight) is not None:
+        return shape_of(first) is not Shape.STATEMENT
     return not part.is_stated and sum(len(each.content) for each in part.sentences) < _FEW_WORDS
+
+
+def _answers(part: _Part, question: _Question | None) -> bool:
+    """True for the user's own word or two that a question asks for: `Xero`."""
+    first = part.sentences[0]
+    is_asked = question is not None and question[1].content and asks_for_value(question[1])
+    is_own = part.is_plain and not part.is_shaped and not greets(first)
+    return bool(is_asked) and is_own and is_phrase(first) and not points_back(first)
 
 
 def _is_choice(question: _Question | None) -> bool:
@@ -416,6 +456,7 @@ def _draft(
         if part.cue is None and _is_choice(question):
             kind = "decision"
     supersedes = len(corrected) == 1 and is_plain
+    is_likely = (part.is_shaped and not part.is_stated) or _answers(part, question)
     most = Source.USER_STATED if part.is_stated else Source.INFERRED
     source = trust.limit_source(_origin(message, is_plain), most)
     if source is None:
@@ -429,7 +470,7 @@ def _draft(
         rule=part.cue.rule if part.cue else rule or "statement",
         first_line=first_line,
         last_line=message.line,
-        confidence=_VAGUE_CONFIDENCE if part.is_shaped and not part.is_stated else None,
+        confidence=_VAGUE_CONFIDENCE if is_likely else None,
         key=key,
         supersedes=fact_id(corrected[0].text) if supersedes else None,
         contradicts=() if supersedes else tuple(fact_id(each.text) for each in corrected),

@@ -16,12 +16,14 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from mdmem.model.rules import LASTING_KINDS
 from mdmem.sessions.sentences import (
+    ACKNOWLEDGEMENTS,
     FENCE,
     FIRST_PERSON,
     OPENERS,
     OWN,
     QUOTED,
     REPORTED,
+    SECOND_PERSON,
     TIME_WORDS,
     Sentence,
     WordedPattern,
@@ -35,7 +37,18 @@ from mdmem.sessions.sentences import (
     without_openers,
     worded_of,
 )
-from mdmem.sessions.shapes import Shape, begins_clause, clauses, is_guess, laughs, shape_of
+from mdmem.sessions.shapes import (
+    Shape,
+    asks_you,
+    begins_clause,
+    begins_with_person,
+    clauses,
+    has_pattern,
+    is_guess,
+    is_phrase,
+    laughs,
+    shape_of,
+)
 from mdmem.startup import late
 from mdmem.startup.records import dataclass, replace
 from mdmem.text.english import PAST_FORMS
@@ -53,7 +66,7 @@ _OWN_BY_LANGUAGE = tuple(any_pattern(each.OWN) for each in LANGUAGES)
 _REQUESTS = pattern_of("REQUESTS")
 _TEXT_WORK, _NEW_TEXTS = pattern_of("TEXT_WORK"), pattern_of("NEW_TEXTS")
 _NOT_PLAIN = pattern_of("NOT_PLAIN")
-_TAINTS, _BRINGS = pattern_of("TAINTS"), pattern_of("BRINGS")
+_TEXTS = pattern_of("TEXTS")
 _LEADS_IN = pattern_of("LEADS_IN")
 _ASKS = pattern_of("ASKS")
 _BY_THE_WAY = pattern_of("ASIDES")
@@ -91,6 +104,8 @@ _MOST_OF_PARAGRAPH = 400
 _FEW_WORDS = 3
 _FEW_CLAUSES = 2
 _MOST_OF_COMMENT = 8
+_MOST_OF_TOPIC = 2
+"""Maximum words of a label that may name a topic: `parking: …`."""
 _MOST_OF_NAME = 3
 """Maximum words of a quoted name within a statement."""
 _NAME = r"[A-Z][\w.'-]{0,30}(?:[ ][A-Z0-9][\w.'-]{0,30})?"
@@ -126,6 +141,8 @@ _SPEAKER = late.pattern(
 )
 """A name before a line of a chat, unless it is a label of one's own."""
 _CONTRACTION = late.pattern(r"(?i)\w'(?:s|re|ve|ll|d|m|t)\b")
+_NAMELESS = late.pattern(r"\S*[\w~][@/._\\]\w\S*")
+"""An address, a path or a name in code, which is of no language."""
 _ADDRESS = late.pattern(r"https?://|www\.")
 _ACROSS_LINES = late.pattern(r"[\"“„«][^\"“”„«»]*\n[^\"“”„«»]*[\"”“»]")
 _QUOTED_TEXT = late.pattern(r"\"([^\"]*)\"?|(?<!\w)'([^']*)'(?!\w)|«([^»]*)»|„([^\"]*)\"")
@@ -156,7 +173,7 @@ class _Line:
 
     @property
     def is_own(self) -> bool:
-        return all(_is_own(each.straight) for each in self.sentences)
+        return all(map(_is_own, self.sentences))
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,8 +184,11 @@ class SentencePlaces:
     loose: frozenset[str] = frozenset()
 
 
-def sentences_in_place(text: str) -> SentencePlaces:
-    """The sentences of a message by their place; see `states_plainly` for their words."""
+def sentences_in_place(text: str, answers: bool = False) -> SentencePlaces:
+    """The sentences of a message by their place; see `states_plainly` for their words.
+
+    `answers`: the message replies to a question, so that it may begin with a word or two.
+    """
     if len(text) > _MOST_CHARACTERS:
         return SentencePlaces()
     fence = FENCE.search(text)
@@ -177,33 +197,50 @@ def sentences_in_place(text: str) -> SentencePlaces:
     spoken = [each for line in lines for each in line.sentences]
     spoken += sentences(strip_pasted(behind))
     items = {each.text for line in lines if line.is_item for each in line.sentences}
-    others = (
+    whole = (
         each
         for each in spoken
         if each.text not in items and (each is spoken[-1] or not _is_fragment(each))
+        if not (answers and (each is spoken[0] or each.text[0].isdigit()))
     )
-    if any(map(_is_of_letter, spoken)) or any(map(_is_foreign, others)) or _is_signed(typed):
+    is_letter = any(map(_is_addressed, spoken)) or any(map(_is_signed_off, lines))
+    if is_letter or any(map(_is_foreign, whole)) or _is_signed(typed):
         return SentencePlaces()
     if len(lines) > 1 and not fence and _comments(lines[-1]):
         return SentencePlaces()
     asking = {each.text for each in spoken if _asks_for_text_work(each)}
+    wondering = {each.text for each in spoken if _asks_about_something(each)}
     counts = Counter(each.text for each in spoken)
-    in_place = _in_place(lines)
+    in_place = _in_place(lines, answers)
     plain, loose = (
         frozenset(each for each in of_place if counts[each] == of_place.count(each))
         for of_place in in_place
     )
-    return SentencePlaces(plain & asking if asking else plain, frozenset() if asking else loose)
+    others = frozenset(each.text for each in spoken if not _SPEAKS_OF_SELF.search(each.straight))
+    if asking:
+        is_new = all(_NEW_TEXTS.search(each) for each in asking)
+        told = frozenset(
+            _of_things(each for line in lines if not line.shows_text for each in line.sentences)
+        )
+        return SentencePlaces(plain & asking, told - asking if is_new else frozenset())
+    if wondering:
+        told = plain & (wondering | frozenset(_of_things(spoken)))
+        return SentencePlaces(told, (plain | loose) & others - told)
+    return SentencePlaces(plain, loose)
 
 
 def _asks_for_text_work(sentence: Sentence) -> bool:
     text = sentence.straight
-    if _TEXT_WORK.search(text) or _NAMES_LANGUAGE.search(text):
-        return True
-    return (sentence.is_question or _ASKS.match(text) is not None) and not _is_clean(text)
+    return bool(_TEXT_WORK.search(text) or _NAMES_LANGUAGE.search(text))
 
 
-def _in_place(lines: Iterable[_Line]) -> tuple[list[str], list[str]]:
+def _asks_about_something(sentence: Sentence) -> bool:
+    text = sentence.straight
+    is_asked = sentence.is_question or _ASKS.match(text) is not None
+    return is_asked and not _is_clean(text) and (_names_text(text) or _quotes(sentence))
+
+
+def _in_place(lines: Iterable[_Line], answers: bool) -> tuple[list[str], list[str]]:
     """The sentences up to the first that may bring others' words, and those of its line behind one
     that hardly does.
     """
@@ -223,10 +260,16 @@ def _in_place(lines: Iterable[_Line]) -> tuple[list[str], list[str]]:
             spoken = spoken if language is None else language
             plain.append(sentence.text)
             if not (line.is_item or line.is_label or _is_clean(sentence.straight)):
+                behind = line.sentences[number + 1 :]
+                is_answer = answers and len(plain) == 1 and is_phrase(sentence)
+                if not _labels_own(sentence.straight):
+                    return plain, _of_things(behind)
                 if not _is_harmless(sentence):
-                    return plain, []
-                if _is_foreign(sentence):
-                    return plain, [each.text for each in line.sentences[number + 1 :]]
+                    is_safe = is_answer and not _brings(sentence.straight)
+                    return plain, [each.text for each in behind] if is_safe else []
+                if _is_foreign(sentence) and not is_answer:
+                    told = _of_things(behind) if len(sentence.words) < _FEW_WORDS else []
+                    return plain + told, [each.text for each in behind if each.text not in told]
                 is_clean, is_of_others = False, is_of_others or _tells_of_others(sentence)
         if not is_clean:
             break
@@ -234,21 +277,33 @@ def _in_place(lines: Iterable[_Line]) -> tuple[list[str], list[str]]:
     return plain, []
 
 
+def _of_things(spoken: Iterable[Sentence]) -> list[str]:
+    """The sentences that state something and say nothing of their speaker."""
+    return [
+        each.text
+        for each in spoken
+        if shape_of(each) is Shape.STATEMENT and FIRST_PERSON.isdisjoint(each.pieces)
+    ]
+
+
 def _tells_of_others(sentence: Sentence) -> bool:
     """True if somebody else did or felt something, who may speak in what follows."""
-    if _is_of_self(sentence) or not begins_clause(without_openers(sentence.straight)):
+    text = without_openers(sentence.straight)
+    if _is_of_self(sentence) or not begins_clause(text):
         return False
-    return shape_of(sentence) is not Shape.STATEMENT or speaks_of_another(sentence.straight)
+    is_thing = SECOND_PERSON.isdisjoint(sentence.pieces) and not begins_with_person(text)
+    is_stated = is_thing or shape_of(sentence) is Shape.STATEMENT
+    return not is_stated or speaks_of_another(text)
 
 
 def _is_harmless(sentence: Sentence) -> bool:
     """True for talk that brings no text of others behind it in its line: `dry rot.`, `I'm new.`"""
     text = sentence.straight
-    is_own = not FIRST_PERSON.isdisjoint(sentence.pieces)
-    if _BRINGS.search(text) or _quotes(sentence) or (sentence.is_question and not is_own):
+    if _brings(text) or _quotes(sentence) or (sentence.is_question and asks_you(sentence)):
         return False
-    is_label = any(sign in text for sign in _LABEL_ENDS)
-    return not (is_label or REPORTED.search(text, sentence.pieces))
+    if _TEXTS.search(text) and shape_of(sentence) is not Shape.STATEMENT:
+        return False
+    return not REPORTED.search(text, sentence.pieces)
 
 
 def _is_of_self(sentence: Sentence) -> bool:
@@ -272,11 +327,11 @@ def _may_follow(line: _Line, before: _Line | None) -> bool:
 def _lines(text: str) -> Iterator[_Line]:
     quoted = set(_lines_of_quotations(text))
     paragraphs: list[list[str]] = [[]]
-    shown = [False]
+    shown, is_alone = [False], "\n" not in text.strip()
     for number, line in enumerate(text.split("\n")):
         if line.strip():
             paragraphs[-1].append(line)
-            shown[-1] = shown[-1] or number in quoted or _is_of_text(line)
+            shown[-1] = shown[-1] or number in quoted or _is_of_text(line, is_alone)
         else:
             paragraphs.append([])
             shown.append(False)
@@ -298,11 +353,14 @@ def _lines_of_quotations(text: str) -> Iterator[int]:
         yield from range(first, first + match[0].count("\n") + 1)
 
 
-def _is_of_text(line: str) -> bool:
+def _is_of_text(line: str, is_alone: bool) -> bool:
+    """True for a line that looks like another's text; alone it may begin with a topic."""
     if is_pasted_line(line) or _SIGN.search(line):
         return True
     speaker = _SPEAKER.match(line)
-    return speaker is not None and not _is_label(speaker[1])
+    if speaker is None or (is_alone and speaker[0].rstrip().endswith(_LABEL_ENDS)):
+        return False
+    return not _is_label(speaker[1])
 
 
 def _is_label(text: str) -> bool:
@@ -323,7 +381,7 @@ def _with_and_without_openers(text: str) -> Iterator[str]:
 
 def _is_clean(text: str) -> bool:
     rest = without_openers(text)
-    if _TAINTS.search(text) or _is_conditional(text):
+    if _is_tainted(text):
         return False
     if not rest.strip() or _GREETINGS.match(text):
         return True
@@ -337,24 +395,47 @@ def _is_clean(text: str) -> bool:
     )
 
 
+def _is_tainted(text: str) -> bool:
+    return _names_text(text) or _is_conditional(text)
+
+
+def _names_text(text: str) -> bool:
+    return bool(has_pattern("TAINTS", text) or _TEXTS.search(text))
+
+
+def _brings(text: str) -> bool:
+    return has_pattern("BRINGS", text)
+
+
 def _is_conditional(text: str) -> bool:
     return bool(_NOT_PLAIN.search(text) or REPORTED.pattern.search(text))
 
 
-def _is_own(text: str) -> bool:
+def _is_own(sentence: Sentence) -> bool:
+    text = sentence.straight
     rest = without_openers(text)
-    if text.rstrip().endswith(("?", "？", *_LABEL_ENDS)) or not _is_clean(text):
+    if text.rstrip().endswith(("?", "？", *_LABEL_ENDS)) or _is_tainted(text):
         return False
+    if shape_of(sentence) is Shape.STATEMENT and text.endswith("."):
+        return not _tells_of_others(sentence)
     if not rest.strip():
-        return is_acknowledgement(Sentence.of(text))
+        return is_acknowledgement(sentence)
     if _GREETINGS.match(text):
         return True
-    return OWN.match(rest) is not None and _LEADS_IN.match(rest) is None
+    return OWN.match(rest) is not None and _LEADS_IN.match(rest) is None and _is_clean(text)
 
 
-def _is_of_letter(sentence: Sentence) -> bool:
-    text = sentence.straight
-    return _SIGN_OFF.match(text) is not None or _ADDRESSING.match(text) is not None
+def _is_addressed(sentence: Sentence) -> bool:
+    return _ADDRESSING.match(sentence.straight) is not None
+
+
+def _is_signed_off(line: _Line) -> bool:
+    """True for a line that closes a letter, or ends with the greetings of somebody by name."""
+    for number, sentence in enumerate(line.sentences):
+        names = (word[0].isupper() for word in sentence.words[1:])
+        if _SIGN_OFF.match(sentence.straight) and (not number or any(names)):
+            return True
+    return False
 
 
 def _comments(line: _Line) -> bool:
@@ -377,6 +458,12 @@ def _is_signed(text: str) -> bool:
     return (bool(above) and not is_list_item(above)) or len(_NAMED_ITEM.findall(text)) > 1
 
 
+def greets(sentence: Sentence) -> bool:
+    """True for a sentence that begins with a greeting, thanks or an acknowledgement."""
+    is_acknowledged = not ACKNOWLEDGEMENTS.isdisjoint(map(str.casefold, sentence.words[:1]))
+    return is_acknowledged or _GREETINGS.match(sentence.straight) is not None
+
+
 def _is_fragment(sentence: Sentence) -> bool:
     return len(sentence.words) <= _FEW_WORDS
 
@@ -386,7 +473,10 @@ def _is_foreign(sentence: Sentence) -> bool:
     is_known = not _KNOWN_WORDS.isdisjoint(sentence.pieces) or _CONTRACTION.search(text)
     if is_known or _CHARACTERS.search(text):
         return False
-    if is_acknowledgement(sentence):
+    is_opened = without_openers(text).strip() != text.strip()
+    if is_opened or len(sentence.folded - ACKNOWLEDGEMENTS) < len(sentence.folded):
+        return False
+    if not _NAMELESS.sub("", text).strip(" .,;!?"):
         return False
     return shape_of(sentence) is None and not (_is_clean(text) or _is_label(text))
 
@@ -434,7 +524,13 @@ def states_plainly(sentence: Sentence, start: int, *, begins: bool = True) -> bo
 
 
 def _announces(text: str, label: int, behind: int) -> bool:
-    return _SPEAKS_OF_SELF.search(text, behind) is not None and not _is_label(text[:label])
+    said, is_topic = without_openers(text[behind:]), len(text[:label].split()) <= _MOST_OF_TOPIC
+    end = _BOUNDARY.search(said) if is_topic else None
+    words = Sentence.of(said[: end.start()] if end else said).pieces
+    speaks_up = not FIRST_PERSON.isdisjoint(words) or _SPEAKS_OF_SELF.search(
+        said[: end and end.start()]
+    )
+    return bool(speaks_up) and not _is_label(text[:label])
 
 
 def _leads_on(clause: str, end: str) -> bool:
@@ -457,7 +553,7 @@ def _stands_apart(text: str, start: int, asks: int, asked: int) -> bool:
 
 
 def _quotes(sentence: Sentence) -> bool:
-    if sentence.outside_quotations.startswith(QUOTED):
+    if sentence.outside_quotations.startswith(QUOTED) or sentence.straight.count('"') % 2:
         return True
     matches = _QUOTED_TEXT.finditer(sentence.straight)
     quoted = (next(filter(None, match.groups()), "") for match in matches)
@@ -467,8 +563,7 @@ def _quotes(sentence: Sentence) -> bool:
 def _is_announced(text: str, start: int) -> bool:
     """True if words before a character announce another's words, or an example: `Translate: …`."""
     before = text[:start]
-    labels = _labels(before)
-    return _INSTANCE.search(before) is not None or not all(_leads_on(each, ":") for each in labels)
+    return _INSTANCE.search(before) is not None or not _labels_own(before)
 
 
 def _is_on_a_topic(text: str, start: int) -> bool:
@@ -479,6 +574,20 @@ def _is_on_a_topic(text: str, start: int) -> bool:
         and FIRST_PERSON.isdisjoint(label.casefold().split())
         for label in _labels(text[:start])
     )
+
+
+def _labels_own(text: str) -> bool:
+    """True if each label in a text is one before the user's own words."""
+    return all(
+        _leads_on(text[: label.start()], ":") or _lists(text[: label.start()], text[label.end() :])
+        for label in _ANNOUNCING.finditer(text)
+    )
+
+
+def _lists(told: str, behind: str) -> bool:
+    """True for things behind a clause: `Theo does the rest: sound, lights`."""
+    is_told = begins_clause(without_openers(told)) and not (_brings(told) or _is_conditional(told))
+    return is_told and is_phrase(Sentence.of(behind))
 
 
 def _labels(before: str) -> list[str]:
@@ -565,7 +674,7 @@ def find_cue(
     if match := _MARK.match(text):
         name = match[1].casefold()
         return Cue(_MARK_KINDS.get(name, name), "mark", states_plainly(sentence, match.start()))
-    shape = shape_of(sentence)
+    shape = None if (found := shape_of(sentence)) is Shape.PASSING else found
     is_shaped = shape is not None and states_plainly(sentence, 0, begins=False)
     is_announced = _is_announced(text, len(text))
     if match := CORRECTS.search(text, sentence.pieces):
@@ -626,13 +735,14 @@ def own_clauses(sentence: Sentence) -> list[tuple[Sentence, bool]]:
     conditions = [number for number, (_, each) in enumerate(parts) if _NOT_PLAIN.search(each)]
     first = min(conditions, default=len(parts))
     is_sure = first == len(parts) or bool(parts[first][0])
-    return [(Sentence.of(each), is_sure) for _, each in parts[:first]]
+    has_text = _TEXTS.search(text) is not None  # `I` may be another behind it
+    told = [Sentence.of(each) for _, each in parts[:first]]
+    return [(each, is_sure) for each in told if not (has_text and _is_of_self(each))]
 
 
 def _may_hold_others(sentence: Sentence) -> bool:
     text = sentence.outside_quotations
-    patterns = (_BRINGS, _TEXT_WORK, REPORTED.pattern)
-    return any(pattern.search(text) for pattern in patterns)
+    return bool(_brings(text) or _TEXT_WORK.search(text) or REPORTED.pattern.search(text))
 
 
 def find_agent_cue(sentence: Sentence) -> Cue | None:

@@ -17,33 +17,36 @@ from mdmem.sessions.sentences import (
     Sentence,
     any_pattern,
     is_acknowledgement,
+    pattern_of,
     without_openers,
 )
 from mdmem.startup import late
 from mdmem.text.english import PAST_FORMS
-from mdmem.text.languages import LANGUAGES, words_of
+from mdmem.text.languages import LANGUAGES, speaks_of_another, words_of
 from mdmem.words import en
 
 
 class Shape(Enum):
-    """STATEMENT states what lasts; VAGUE does so of a thing that it does not name; ORDER is one for
-    all times.
+    """STATEMENT states what lasts; VAGUE does so of a thing that it does not name; PASSING may do
+    so, of what was named before, of things in general, or without a verb; ORDER is one for good.
     """
 
     STATEMENT = "statement"
     VAGUE = "vague"
+    PASSING = "passing"
     ORDER = "order"
 
 
 _FEWEST_WORDS, _MOST_WORDS = 3, 40
 _MOST_OF_SUBJECT = 7
+_MOST_OF_PHRASE = 15
 _NEAR = 4
 """Words behind a verb that may say what it is of."""
 _BEGINNING = 400
 """Characters of a clause that its subject and verb are looked for in."""
 _TOKEN = late.pattern(r"[^\W_](?:[\w'@/:.-]*\w)?")
 _CLAUSE_END = late.pattern(
-    r"[,;:(]|\s[–—-]+\s|\s(?:and|but|so|because|since|und|aber|weil|et|mais|y|pero)\s"
+    r"[,;:(]|\s[–—-]+\s|\s(?:and|but|or|so|because|since|und|aber|oder|weil|et|mais|ou|y|pero)\s"
 )
 _CLAUSE_START = late.pattern(
     r"(?i)(?:[,;] (?:(?P<link_behind>and|so|but|und|aber|dann|et|mais|y|pero) )?|"
@@ -57,8 +60,23 @@ _PARTICIPLE = late.pattern(r"ge\w+(?:t|en)|\w+iert")
 _GERUND = late.pattern(r"(?!\w*thing$|morning$|evening$)\w*[aeiouy]\w*ing")
 _SHORT_LABEL = late.pattern(r"^[^\W\d_][^:,.!?]{0,39}: (?=[^\W_])")
 _LAUGHTER = late.pattern(r"(?i)\b(?:(?:h[ae]){2,}h?|(?:j[ae]){2,}|lo+l|lmao|rofl|mdr|xd)\b|哈哈")
+_CHOICE = late.pattern(r"\s(?:or|oder|ou|o)\s")
+_IS = late.pattern(
+    r"(?i)(?<=\w)'s(?=\s(?:\d+|an?|the|my|our|not|in|on|at|for|from|with|by|under|really|very|"
+    r"always|usually|still|now|only|also)\b)"
+)
+"""A copula, as in `the site's in Leeds`."""
+_DISLOCATED = late.pattern(r"(?i)(?<=\w), c'est ")
+"""The copula behind a subject that French sets apart: `le client, c'est Ada`."""
 _UNMARKED = {"im": ("i", "am"), "ive": ("i", "have"), "weve": ("we", "have")}
+_DATE = late.pattern(rf"(?i)\b(?:{'|'.join(words_of('MONTHS'))}|(?:19|20)\d\d)\b")
 _TELLING = late.pattern(r"\d|[^\W_][./_@][^\W_]|\s[A-ZÄÖÜÉÁ]\w")
+_PASSING = pattern_of("PASSING")
+_PEOPLE = words_of("PEOPLE")
+_TIMES = TIME_WORDS | words_of("WEEKDAYS") | words_of("MONTHS")
+_ROLE = late.pattern(
+    r"(?i)\w{2,}(?:[eo]rs?|ists?|i[ae]ns?|in(?:nen)?|eurs?|euses?|[ao]ras?)|interns?"
+)
 MENTAL = words_of("MENTAL")
 TASKS = words_of("TASKS") | words_of("MORE_TASKS")
 _OF_SELF = words_of("FIRST_PERSON")
@@ -85,6 +103,21 @@ def _finite(language: ModuleType) -> Pattern[str]:
 
 
 @cache
+def _by_now(language: ModuleType) -> Pattern[str]:
+    return late.pattern(rf"(?i)\b{language.BY_NOW}\b")
+
+
+@cache
+def _role_with_name(language: ModuleType) -> Pattern[str]:
+    return late.pattern(rf"(?i){language.POSSESSIVES} [^\W\d_]+ (?-i:[A-ZÄÖÜÉÁ])[^\W_]+\b")
+
+
+@cache
+def _contrasting(language: ModuleType) -> Pattern[str]:
+    return late.pattern(rf"(?i), (?:{language.CONTRASTS})")
+
+
+@cache
 def _function_words(language: ModuleType) -> frozenset[str]:
     names = ("FUNCTION_WORDS", "NOMINATIVE", "SUBJECTS", "AUXILIARIES", "ADVERBS")
     return frozenset[str]().union(*(_words(language, name) for name in names))
@@ -92,7 +125,7 @@ def _function_words(language: ModuleType) -> frozenset[str]:
 
 @cache
 def _closed_words(language: ModuleType) -> frozenset[str]:
-    names = ("STOP_WORDS", "DETERMINERS", "PREPOSITIONS")
+    names = ("STOP_WORDS", "DETERMINERS", "PREPOSITIONS", "WEEKDAYS", "MONTHS")
     return _function_words(language).union(*(_words(language, name) for name in names))
 
 
@@ -125,7 +158,7 @@ def _shape(text: str) -> Shape | None:
         return Shape.ORDER
     if not _FEWEST_WORDS <= len(spoken.words) <= _MOST_WORDS or text.endswith("!"):
         return None
-    return spoken.statement() or _of_clause_behind(text)
+    return spoken.statement() or _of_clause_behind(text) or spoken.in_passing()
 
 
 def _of_clause_behind(text: str) -> Shape | None:
@@ -140,6 +173,31 @@ def points_back(sentence: Sentence) -> bool:
     """True for a sentence about what the one before it names: `he comes every season`."""
     spoken = _Spoken(sentence.outside_quotations)
     return bool(spoken.words) and spoken.begins_with_anaphor()
+
+
+def has_pattern(name: str, text: str) -> bool:
+    """True if a pattern of the language of a text matches in it."""
+    return _pattern(language_of(text), name).search(text) is not None
+
+
+def begins_with_person(text: str) -> bool:
+    """True for a sentence whose subject may be somebody who speaks: a name, a role."""
+    return _Spoken(text).begins_with_person()
+
+
+def is_phrase(sentence: Sentence) -> bool:
+    """True for words without a verb, such as the answer to a question."""
+    return _Spoken(sentence.outside_quotations).is_phrase()
+
+
+def asks_you(question: Sentence) -> bool:
+    """True for a question such as one of an interview: `where do you live`."""
+    return _Spoken(question.outside_quotations).asks_you()
+
+
+def asks_for_value(question: Sentence) -> bool:
+    """True for a question whose answer is more than yes or no."""
+    return _Spoken(question.outside_quotations).asks_for_value()
 
 
 def is_guess(sentence: Sentence) -> bool:
@@ -182,6 +240,10 @@ def begins_clause(text: str) -> bool:
     )
 
 
+def _may_be_role(word: str) -> bool:
+    return word.lower() in _PEOPLE or _ROLE.fullmatch(word) is not None
+
+
 class _Spoken:
     """The words of a sentence without openers, in lower case, with contractions written out."""
 
@@ -190,10 +252,16 @@ class _Spoken:
         said = without_openers(text).strip()
         label = _SHORT_LABEL.match(said)
         is_label = label is not None and _OF_SELF.isdisjoint(said.lower().split())
+        if label and _finite(language_of(text)).search(label[0], 1):
+            is_label = False  # `Theo does the rest: sound, lights`
+        self._has_topic = label is not None and is_label
         self._text = said[label.end() :] if label and is_label else said
+        self._language = language_of(text)
+        if "'s" in self._text:
+            self._text = _IS.sub(" is", self._text)
+        self._text = _DISLOCATED.sub(" est ", self._text)
         self._tokens = list(_TOKEN.finditer(self._text))
         folded = [token[0].lower() for token in self._tokens]
-        self._language = language_of(text)
         self.words: list[str] = []
         self._token_of: list[int] = []
         for number, word in enumerate(folded):
@@ -283,29 +351,80 @@ class _Spoken:
             return Shape.STATEMENT if self._states_of_self(1) else None
         if self._is("CHANGES", 0) or (self.words[0] == "got" and self._names_time()):
             return Shape.STATEMENT
-        if self._is("ANAPHORA", 0) or self._is("AUXILIARIES", 0):
+        if self.begins_with_anaphor() or self._is("AUXILIARIES", 0):
             return None
         is_time = self.words[0].removesuffix("s") in TIME_WORDS and self._any("NOMINATIVE", 1)
         is_led = not self._is("SUBJECTS", 0) and self.words[0] in _function_words(self._language)
-        if is_time or is_led:
+        if is_time or is_led or self._is("PREPOSITIONS", 0):
             return self._behind_time()
-        verb, length = self.verb_of_named(), len(_TOKEN.findall(clause))
+        verb = self.verb_of_named()
         is_own = self._search("POSSESSIVES", self._tokens[0][0])
-        if verb is None or not self._lasts(verb, is_own) or self._any("JUDGEMENTS", verb):
+        if verb is None or not self._lasts(verb, is_own) or self._is_judged(clause, verb):
             return None
-        if self._is_gerund(self.words[0]) and not self._names_time():
+        is_noun = verb == 1 and self._is("PREPOSITIONS", 2)  # `staging runs on …`
+        if self._is_gerund(self.words[0]) and not (is_noun or self._names_time()):
             return None
-        is_at_hand = self.words[verb - 1] in ("one", "ones") or self._any(
-            "OBJECTS", verb, length - verb
+        is_at_hand = self.words[verb - 1] in ("one", "ones") or (
+            not self._has_topic and self._is_of_object(clause, verb)
         )
+        is_at_hand = is_at_hand and not _role_with_name(self._language).match(self._text)
         if is_at_hand or self._any("RELATIVES_OF_CLAUSES", 0, verb):
             return None
-        is_own = is_own or self._is_of_named(verb)
-        is_telling = _TELLING.search(self._text, 1) or not _TELLING_WORDS.isdisjoint(self.words)
-        if is_own or is_telling or self._names_time():
+        if is_own or self._is_of_named(verb) or self._tells():
             return Shape.STATEMENT
         is_of_any = not self._any("SUBJECTS", 0, _MOST_WORDS)  # `pets bring joy`
         return None if is_of_any else Shape.VAGUE
+
+    def in_passing(self) -> Shape | None:
+        """The shape of what may be a statement, if it holds a name, a number or a time."""
+        clause = self._clause(self._text)
+        if _PASSING.search(clause) or self._addresses(clause):
+            return None
+        is_asked = self._language is en and self._any("AUXILIARIES", 0, 1)
+        if is_asked or self.begins_with_self() or not self._tells():
+            return None
+        verb = self.verb_of_named()
+        if verb is None and speaks_of_another(self._text):
+            verb = 1  # `they close at ten`
+        if verb is None:
+            return Shape.PASSING if self._is_ellipsis() else None
+        is_judged = self._any("JUDGEMENTS", verb) or self._any("OBJECTS", verb)
+        lasts = self._lasts(verb, False) and not is_judged
+        return Shape.PASSING if lasts and not self._is_gerund(self.words[0]) else None
+
+    def _is_ellipsis(self) -> bool:
+        """True for words of a statement without a verb: `two copies of each`."""
+        return self.is_phrase() and self._any("PREPOSITIONS", 1, _MOST_OF_PHRASE)
+
+    def is_phrase(self) -> bool:
+        is_task = self._is("TASKS", 0) or self._is("MORE_TASKS", 0) or self._bids_of_thing()
+        is_short = 0 < len(self.words) <= _MOST_OF_PHRASE
+        has_verb = _finite(self._language).search(self._text, 1) is not None
+        return is_short and not (is_task or has_verb or self.begins_with_self())
+
+    def asks_you(self) -> bool:
+        is_open = self._is("ANAPHORA", 0) and not self._is("SECOND_PERSON", 0)
+        return is_open and self._any("SECOND_PERSON", 1, _MOST_WORDS)
+
+    def asks_for_value(self) -> bool:
+        is_open = not self._is("AUXILIARIES", 0) and self._any("ANAPHORA", 0, _MOST_WORDS)
+        return is_open or _CHOICE.search(self._text) is not None
+
+    def _bids_of_thing(self) -> bool:
+        """True for a verb that bids before its object: `shift all dates`."""
+        if self._is("SUBJECTS", 0) or len(self._tokens) < _FEWEST_WORDS:
+            return False
+        is_apart = "," in self._text[: self._tokens[1].start()] or self.words[0] in PAST_FORMS
+        return not is_apart and (self._is("SUBJECTS", 1) or self._is("OBJECTS", 1))
+
+    def _tells(self) -> bool:
+        """True for words with a name, a number, a time or a contrast."""
+        return (
+            _TELLING.search(self._text, 1) is not None
+            or not _TELLING_WORDS.isdisjoint(self.words)
+            or self._names_time()
+            or _contrasting(self._language).search(self._text) is not None
+        )
 
     def _behind_time(self) -> Shape | None:
         """A statement of the speaker's behind a time or topic: `on Tuesdays I sleep in the cab`."""
@@ -314,7 +433,28 @@ class _Spoken:
                 is_lasting = self._names_time() or self._is("CHANGES", number + 1)
                 is_stated = is_lasting and self._states_of_self(number + 1)
                 return Shape.STATEMENT if is_stated else None
-        return None
+        return Shape.STATEMENT if self._is("PREPOSITIONS", 0) and self._states_behind() else None
+
+    def _states_behind(self) -> bool:
+        """True for a named thing and its verb behind a place or time: `in the lab the log is …`."""
+        text = self._clause(self._text)
+        found = _finite(self._language).search(text, self._tokens[1].start())
+        if found is None or found.start() == self._tokens[1].start() or not self._tells():
+            return False
+        verb = sum(self._tokens[each].start() <= found.start() for each in self._token_of) - 1
+        is_at_hand = self._is_of_object(text, 1) or self._is_judged(text, verb)
+        is_led = len(_TOKEN.findall(self._text.partition(",")[0])) >= _FEWEST_WORDS
+        is_named = is_led and self._any("SUBJECTS", 1, _MOST_WORDS)
+        return is_named and self._lasts(verb, False) and not is_at_hand
+
+    def _is_judged(self, clause: str, verb: int) -> bool:
+        length = len(_TOKEN.findall(clause)) - verb
+        return self._any("JUDGEMENTS", verb, min(_NEAR, max(1, length)))
+
+    def _is_of_object(self, clause: str, verb: int) -> bool:
+        """True for a clause about what is at hand: `the script needs this`, not `these days`."""
+        words = _TOKEN.findall(_by_now(self._language).sub(" ", clause.lower()))
+        return not _words(self._language, "OBJECTS").isdisjoint(words[verb:])
 
     def _addresses(self, clause: str) -> bool:
         parts = (
@@ -326,7 +466,7 @@ class _Spoken:
 
     def _names_time(self) -> bool:
         named = {word for each in self.words for word in (each, each.removesuffix("s"))}
-        return not TIME_WORDS.isdisjoint(named) or any(map(str.isdigit, self._text))
+        return not _TIMES.isdisjoint(named) or any(map(str.isdigit, self._text))
 
     def _is_of_named(self, verb: int) -> bool:
         """True for a subject that is one capitalised word without an article: `Gudrun bakes`."""
@@ -337,8 +477,14 @@ class _Spoken:
         if self._any("CHANGES", verb, 2):
             return True
         if self._is("MENTAL", verb):
-            return is_own and self._is("AUXILIARIES", verb) and self._names_time()
+            is_dated = self._is("AUXILIARIES", verb) and self._names_time()
+            return is_dated and (is_own or self._is_dated(verb))
         return not self._is_past(verb) or self._names_time()
+
+    def _is_dated(self, verb: int) -> bool:
+        """True for a month or a year behind the verb: `was calibrated in May`."""
+        start = self._tokens[self._token_of[verb]].end() if verb < len(self._token_of) else 0
+        return _DATE.search(self._text, start) is not None
 
     def reports(self) -> bool:
         """True for words of what somebody says or thinks."""
@@ -347,7 +493,21 @@ class _Spoken:
         )
 
     def begins_with_anaphor(self) -> bool:
-        return self._is("ANAPHORA", 0)
+        """True for a word that points back; an article of a noun with a capital does not."""
+        is_article = self._is("SUBJECTS", 0) and len(self._tokens) > 1
+        return self._is("ANAPHORA", 0) and not (is_article and self._tokens[1][0][0].isupper())
+
+    def begins_with_person(self) -> bool:
+        if self.begins_with_anaphor():
+            return speaks_of_another(self._text)
+        verb = self.verb_of_named()
+        words = [token[0] for token in self._tokens[: _NEAR if verb is None else verb]]
+        is_named = verb == 1 and self._is_of_named(verb)
+        return (
+            is_named
+            or any(word[0].isupper() for word in words[1:])
+            or any(map(_may_be_role, words))
+        )
 
     def begins_with_self(self) -> bool:
         return self._is("NOMINATIVE", 0)
@@ -356,22 +516,27 @@ class _Spoken:
         """The number of the verb behind a subject that is named, or begins with an article."""
         is_bare = not self._is("SUBJECTS", 0)
         first = 1 if is_bare else 2
-        if first >= len(self._tokens):
+        if first >= len(self._tokens) or (is_bare and self._is("PREPOSITIONS", 0)):
             return None
         end = len(self._clause(self._text)) + 1
         found = _finite(self._language).search(self._text, self._tokens[first].start(), end)
         if found is None:
             return None
         starts = [self._tokens[each].start() for each in self._token_of]
-        verb = starts.index(found.start()) if found.start() in starts else len(starts)
+        verb = sum(start <= found.start() for start in starts) - 1
         if verb > _MOST_OF_SUBJECT:
             return None
         is_task = self._is("TASKS", 0) or self._is("MORE_TASKS", 0)
-        return None if is_bare and is_task and not self._is("AUXILIARIES", verb) else verb
+        is_bid = is_bare and (
+            self._bids_of_thing() or (is_task and not self._is("AUXILIARIES", verb))
+        )
+        return None if is_bid else verb
 
     def _states_of_self(self, verb: int) -> bool:
         while self._is("ADVERBS", verb):
             verb += 1
+        if verb < len(self.words) and self._is_got(verb):
+            return True
         if verb >= len(self.words) or self._is("MENTAL", verb):
             return False
         behind = verb + 1
@@ -381,7 +546,8 @@ class _Spoken:
             is_doing = self._language is en and self.words[min(behind, len(self.words) - 1)]
             if is_doing and is_doing.endswith("ing") and not self._is("LASTING", behind):
                 return self._names_time()
-            return not self._is("MOODS", behind)
+            is_of_moment = self._is("MOODS", behind) or self._is("ANAPHORA", behind)
+            return not is_of_moment or _DATE.search(self._text) is not None
         if self._is("NEGATED", verb):
             return not self._is("MENTAL", behind)
         if self._is("HAVING", verb):
@@ -392,6 +558,11 @@ class _Spoken:
         if self._is("COMING", verb):
             return self._names_time()
         return not self._is_past(verb) or self._is("CHANGES", verb)
+
+    def _is_got(self, verb: int) -> bool:
+        """True for something that one has since a time: `we got a dog in May`."""
+        is_thing = self._is("DETERMINERS", verb + 1) and not self._any("TROUBLES", verb + 1)
+        return self.words[verb] == "got" and is_thing and self._names_time()
 
     def _is_past(self, number: int) -> bool:
         if number >= len(self.words):

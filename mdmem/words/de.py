@@ -5,7 +5,7 @@ from __future__ import annotations
 _I = r"(?:ich|wir)"
 FUNCTION_WORDS = """
 der die das und ist nicht den dem ein eine im zu auf mit für sind war wird bei nur noch auch wir
-ich
+ich bis von vom zum zur aus nach schon wieder sehr oder aber wenn kein keine mir mich dir dich
 """
 LANGUAGES = (
     r"deutsch|englisch|französisch|spanisch|italienisch|polnisch|russisch|türkisch|"
@@ -71,16 +71,14 @@ NOT_PLAIN = (
     r"\b(?:sagt|sagte|sagen|schreibt|schrieb|meint|meinte|laut|steht|behauptet)\b",
     r"\b(?:wünsch|hoff)\w*\b",
 )
+TEXTS = (
+    r"\b(?:mails?|e-?mails?|brief\w*|texte?s?|nachricht\w*|artikel\w*|sätze?|satz|gedicht\w*)\b",
+)
 BRINGS = (
-    r"\b(?:dies\w*|folgend\w*|hier|unten|mails?|e-?mails?|brief\w*|texte?s?|nachricht\w*|artikel\w*|"
-    r"sätze?|satz|gedicht\w*|schick\w*|geschickt|schr[ei]\w*|geschrieben|sag\w*|gesagt|erzähl\w*|"
-    r"frag\w*|gefragt|post\w*|antwort\w*|kopier\w*)\b",
+    r"\b(?:dies\w*|folgend\w*|hier|unten|schick\w*|geschickt|schr[ei]\w*|geschrieben|sag\w*|"
+    r"gesagt|erzähl\w*|frag\w*|gefragt|gepostet|postete?n?|antwort\w*|kopier\w*)\b",
 )
-TAINTS = (
-    r"\b(?:das|dies\w*|folgend\w*|hier|unten|mails?|e-?mails?|brief\w*|texte?s?)\b",
-    r"\b(?:nachricht\w*|artikel\w*|sätze?|satz|gedicht\w*|er|sie|ihm|ihr\w*|sein\w*|"
-    r"(?<!gibt )es)\b",
-)
+TAINTS = (r"\b(?:das|dies\w*|folgend\w*|hier|unten|er|sie|ihm|ihr\w*|sein\w*|(?<!gibt )es)\b",)
 LEADS_IN = (
     r"(?:ich|wir) (?:hab\w*|brauch\w*|will|wollen|möchte\w*)\b",
     r"(?:ich|wir) (?:bekam|fand|las|schreib\w*|suche\w*)\b",
@@ -122,15 +120,7 @@ KEPT_CLAUSES = (
         rf"{_I} (?:wohnen?|leben?|arbeiten?|heiße|studiere|unterrichte)\b",
         "fact",
     ),
-    (rf"{_I} (?:bin umgezogen|ziehen? (?:um|nach))\b", "fact"),
     (r"mein(?:e)? \w+(?: \w+)? (?:ist|heißt|sind|wohnt|arbeitet|hat)\b", "fact"),
-    (r"(?:immer|nie|niemals)\b", "decision"),
-    (
-        r"(?:antworte?|sprich|schreib(?:e)?) (?:mir |mit mir )?(?:bitte )?"
-        r"(?:immer|nie|stets|nur)\b",
-        "preference",
-    ),
-    (r"ich bin (?:(?:eine?|von beruf) )?(?-i:[A-ZÄÖÜ])\w+", "fact"),
     (r"ich bin\b(?= (?:\w+ )?(?:ab|bis|seit|vom|jahrgang|in)\b)", "fact"),
 )
 PASSING = (r"\b(?:(?<!ab )heute|gerade|noch (?:nicht|kein\w*))\b",)
@@ -193,7 +183,7 @@ THING_ATTRIBUTES = (
 )
 POSSESSIVES = r"(?:mein|unser)e?\b"
 SPEAKERS = r"ich bin (?!nicht\b)|(?:ich|wir)\b"
-OF_ANOTHER = ()
+OF_ANOTHER = (r"(?:er|sie)\b",)
 HEDGES = "eigentlich übrigens einfach ziemlich wohl vielleicht tatsächlich bitte halt eben mal"
 OPPOSITES = "vor/nach über/unter mehr/weniger erste/letzte links/rechts"
 UNITS = "sekunden minuten stunde stunden tag tage woche wochen monat monate jahr jahre prozent"
@@ -206,6 +196,8 @@ sechzehn siebzehn achtzehn neunzehn zwanzig
 
 # The attribute that a statement is about
 
+SECOND_PERSON = "du dir dich dein deine deinen euch"
+WEEKDAYS = "montag dienstag mittwoch donnerstag freitag samstag sonntag"
 FIRST_PERSON = "ich wir mein meine meinen meiner unser unsere"
 _NAME = r"(?-i:[A-ZÄÖÜ])[\w&.-]*\w(?: (?-i:[A-ZÄÖÜ])[\w&.-]*\w)?"
 _BY_NOW_WITHIN = r"(?: (?:ich|wir|jetzt|nun|inzwischen|mittlerweile))*"
@@ -276,9 +268,9 @@ AT_HAND = (
 # Rules that are for English alone so far
 
 BEFORE_DATE = PERFECT = ARRANGED = ""
-STOP_WORDS = SECOND_PERSON = HAPPENINGS = WISHES = ""
+STOP_WORDS = HAPPENINGS = WISHES = ""
 TIME_WORDS = NUMBERS = RELATIVES = PEOPLE = KIN = BELONGINGS = REQUIREMENTS = CORRECTING = ""
-MANY_VALUED = TOOL_DECISIONS = WEEKDAYS = PAST = FUTURE = TO_COME = REPEATED = ""
+MANY_VALUED = TOOL_DECISIONS = PAST = FUTURE = TO_COME = REPEATED = ""
 GREETING = NARRATION = REFUSALS = REMARKS = NAMING = REASONS = CAPTION = CHOICES = ANSWERS = ()
 RULES = KEPT_ANYWHERE = LESSONS = STATUSES = AGENT_HINTS = NOT_SO = NOT_SO_BEFORE = ()
 INLINE_LABELS = TOPIC_LABELS = AGENTS = ASKS = ()

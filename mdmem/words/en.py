@@ -25,7 +25,7 @@ wonderful fantastic incredible impressive inspiring lovely beautiful gorgeous st
 yummy tasty cute adorable sweet fun exciting interesting luck appreciate kind words support
 encouragement means mean be can how what such and i'm i me my they they're their them these those
 look really just super keep up work going rock rocks best soon talk later see take care always
-here anytime course
+here anytime course brilliant excellent superb splendid marvellous terrific neat grand evening
 """
 # They say nothing by themselves.
 STOP_WORDS = """
@@ -239,7 +239,6 @@ KEPT_ANYWHERE = (
             r"\bsettled on\b",
             r"^(?:(?:ok|okay|so|and|right),? )*decided\b",
             r"\blet(?:'s| us) (?:use|go with|stick with|keep|switch to|drop|move to|name|call)\b",
-            r"\bthe decision is\b",
             r"^(?:please )?(?:never|always) (?:use|answer|reply|respond|write|give|ask|show|format|"
             r"explain|call|address)\b",
         ),
@@ -309,9 +308,9 @@ REPORTED = (
         "quote print prints output outputs returned types typed replied"
     ),
     (
-        r"(?<!everyone )(?<!everybody )(?<!nobody )(?<!people )\b(?:says|said|wrote|writes|reads|"
-        r"states|stated|told (?:me|you|us)|tells|asks|asked|"
-        r"claims|according to|quote|prints?|outputs?|returned|types|typed|replied)\b",
+        r"(?<!everyone )(?<!everybody )(?<!nobody )(?<!people )\b(?:(?:says|said|wrote|writes|"
+        r"stated|told (?:me|you|us)|tells|asks|asked|claims|according to|quote|replied)\b|"
+        r"(?:reads|states|prints?|outputs?|returned|types|typed)(?=\s*(?:[:\"(]|that\b|$)))",
     ),
 )
 # Of an agent, like STATUSES.
@@ -695,7 +694,7 @@ switching migrating closing
 # Of what is past, this still holds.
 CHANGES = """
 moved shifted joined left quit stopped started switched changed renamed migrated adopted hired
-married promoted retired dropped replaced became decided agreed settled born
+married promoted retired dropped replaced became decided agreed settled born booked scheduled
 """
 # Judgements of something at hand.
 JUDGEMENTS = """
@@ -796,7 +795,7 @@ LANGUAGES = (
 )
 # Behind `this` or `that` they mean no text.
 _AT_HAND = (
-    r"morning|afternoon|evening|week|month|year|summer|winter|spring|autumn|fall|time|project|repo|"
+    r"morning|afternoon|evening|days|week|month|year|summer|winter|spring|autumn|fall|time|project|repo|"
     r"repository|codebase|machine|team|looks?|works?|worked|helped|helps|sounds?|"
     r"was (?:great|helpful|quick)|is (?:great|fine|good)"
 )
@@ -887,10 +886,11 @@ _LEAD_ASIDES = (
     rf"(?:just )?(?:{_ASIDE}|please|pls|as it happens|for what it's worth|i forgot to say)\b",
     r"(?:just )?(?:for|as) (?:(?:the|your) (?:record|information)|future reference|reference)\b",
     r"(?:for (?:the future|next time|context)|as (?:i|we) (?:said|mentioned))\b",
+    r"i (?:just )?(?:want(?:ed)? to|should) (?:mention|say|add|note)(?: that)?\b|(?:oh|anyway)\b",
 )
 # They state nothing where a mark follows: `No, …`.
 INTERJECTIONS = (
-    r"(?:ok(?:ay)?|so|and|but|well|yes|yeah|yep|no|nope|nah|hi|hey|hello|thanks|thank you|"
+    r"(?:o?k(?:ay)?|so|and|but|well|yes|yeah|yep|no|nope|nah|hi|hey|hello|thanks|thank you|"
     r"(?:good )?(?:morning|afternoon|evening))\b",
     r"(?:oh|hm+|right|sorry|wait|great|cool|nice|perfect|also|update|news|important|note)\b",
     r"(?:correction|reminder|remember|heads[ -]up|(?:a )?quick (?:update|note|one)|good news)\b",
@@ -921,9 +921,7 @@ OWN = (
 )
 # Beginnings of a request to an agent.
 REQUESTS = (
-    r"(?:(?:can|could|would|will) you|what|where|when|how|which|why|is there|are there)\b",
     rf"(?:do you|{'|'.join(TASKS.split())}|re-run)\b",
-    r"any (?!thoughts|opinions?|feedback|comments|idea\b)[\w-]+(?: [\w-]+)*\?",
     r"(?:write|generate|explain)\b[^.!?:]{0,40}\b(?:scripts?|functions?|tests?|class(?:es)?|"
     r"modules?|query|queries|endpoints?|migrations?|parsers?|pipelines?|components?|configs?)\b",
 )
@@ -990,14 +988,16 @@ NOT_PLAIN = (
     r"hypothetically|what if|pretend)\b",
     r"\b(?:e\.g\.|for example|for instance|such as|let's say)",
     r"\b(?:wish|hope)\b[^.!?]*\b(?:you|he|she|they|him|her|them|everyone|[A-Z]\w+)\b",
-    r"\b(?:he|she|they) (?:says?|thinks?|feels?|prefers?|wants?|claims?)\b",
+    r"\b(?:he|she|they) (?:says?|thinks?|feels?|claims?)\b",
     r"\((?:not really|kidding)\)|\b(?:jk|just kidding)\W*$|"
     r"\bin (?:the|this|that|my) (?:game|movie|novel|story)\W*$",
 )
+# Kinds of texts, of which what follows may be one.
+TEXTS = (rf"(?<![\w.@/-]){_TEXT}\b(?!-)",)
 # They make another's text of what follows their sentence, in its line too.
 BRINGS = (
-    rf"\b{_TEXT}\b",
-    r"\b(?:the following|following|below|above|here(?:'s| is| are| comes?)?|found|received)\b",
+    r"\b(?:the following|following|below|above|found|received)\b",
+    r"(?:^|[.,;:!] )here\b|\bhere(?=\s*(?:[-–:.]|$))",
     r"\b(?:forward(?:ed|s)|pasted?|copied|quot(?:ing|ed?|es)|attached|sent|sends|wr(?:ote|ites)|told|"
     r"tells|says?|said|ask(?:s|ed)|post(?:s|ed)|shar(?:es|ed)|texted|mailed|emailed|messaged|"
     r"announc(?:es|ed)|publish(?:es|ed)|repl(?:ies|ied)|answer(?:s|ed))\b",
@@ -1006,7 +1006,6 @@ BRINGS = (
 )
 # They do so for what follows it in another line.
 TAINTS = (
-    rf"\b{_TEXT}\b",
     r"\b(?:the following|following|below|above|here(?:'s| is| are| comes?)?|found|received)\b",
     r"\b(?:forwarded|pasted|copied|quoting|attached)\b",
     rf"\b(?:this|that|these|it|they|he|she|his|her|him|them|their)\b(?! (?:{_AT_HAND})\b)",
@@ -1089,7 +1088,6 @@ LEADS = (
     r"(?:(?:can|could|will|would) you )?(?:please |pls )?(?:always )?(?:remember|note|keep in mind|"
     r"bear in mind|don't forget|do not forget|make a note|take note)"
     r"(?: (?:that|to)\b|(?= (?:my|our|the|i|we)\b))",
-    r"i (?:just )?(?:want(?:ed)? to|should) (?:mention|say|add|note)(?: that)?\b",
     r"(?:and|but)\b|so(?= (?:i|i'm|my|we|our|the)\b)",
 )
 # What goes at its end.

@@ -46,10 +46,8 @@ NOT_PLAIN = (
     r"\b(?:dice|dijo|decía|escribe|escribió|según|afirma)\b",
     r"\b(?:deseo|espero) que\b",
 )
-BRINGS = TAINTS = (
-    r"\b(?:est[oae]s?|es[oe]s?|aquí|siguiente\w*|abajo|correos?|cartas?|mensajes?|textos?)\b",
-    r"\b(?:artículos?|frases?|él|ella|ellos|su|le)\b",
-)
+TEXTS = (r"\b(?:correos?|cartas?|mensajes?|textos?|artículos?|frases?)\b",)
+BRINGS = TAINTS = (r"\b(?:est[oae]s?|es[oe]s?|aquí|siguiente\w*|abajo|él|ella|ellos|su|le)\b",)
 LEADS_IN = (r"(?:he|quiero|necesito|busco|tengo que|hemos recibido)\b",)
 SPEAKING = r"respond|habl|escrib|siempre"
 ADDRESSING = (
@@ -59,7 +57,6 @@ ADDRESSING = (
 SIGN_OFFS = (r"(?:saludos(?: \w+)?|atentamente|un abrazo|cordialmente|besos)",)
 KEPT_CLAUSES = (
     (r"(?:recuerda|acuérdate de|apunta|anota|ten en cuenta|no olvides) (?:que|de)?\b", "fact"),
-    (r"(?:a partir de ahora|de ahora en adelante|en adelante)\b", "decision"),
     (r"(?:hemos|he) (?:decidido|elegido|acordado|optado)\b|decidimos\b|vamos a usar\b", "decision"),
     (
         r"(?:yo )?(?:no )?(?:prefiero|preferimos|me gusta\w*|odio|detesto|como|bebo|soporto|"
@@ -72,7 +69,6 @@ KEPT_CLAUSES = (
         "fact",
     ),
     (r"(?:yo )?acabo de (?:mudarme|empezar|entrar)\b", "fact"),
-    (r"(?:mi|mis|nuestr[oa]s?) \w+(?: \w+)? (?:es|son|se llama|vive|trabaja|tiene|está)\b", "fact"),
 )
 PASSING = (r"\b(?:hoy|todavía|aún|ahora mismo)\b",)
 CONJUNCTIONS = "y|pero"
@@ -124,7 +120,7 @@ THING_ATTRIBUTES = (
 )
 POSSESSIVES = r"(?:mis?|nuestr[oa]s?)\b"
 SPEAKERS = r"(?:yo )?(?:soy|estoy) |(?:yo|nosotr[oa]s)\b"
-OF_ANOTHER = ()
+OF_ANOTHER = (r"(?:él|ellas?|ellos)\b",)
 HEDGES = "realmente simplemente quizás quizá bastante"
 OPPOSITES = "antes/después sobre/bajo más/menos primero/último izquierda/derecha"
 UNITS = "segundos minutos hora horas día días semana semanas mes meses año años"
@@ -136,6 +132,11 @@ cero un dos tres cuatro cinco seis siete ocho nueve diez once doce trece catorce
 
 # The attribute that a statement is about
 
+SECOND_PERSON = "tú te ti usted"
+WEEKDAYS = "lunes martes miércoles jueves viernes sábado domingo"
+MONTHS = """
+enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre diciembre
+"""
 FIRST_PERSON = "yo vivo trabajo llamo mi mis nosotros nosotras"
 _NAME = r"(?-i:[A-ZÁÉÍÓÚÑ])[\w&.-]*\w(?: (?-i:[A-ZÁÉÍÓÚÑ])[\w&.-]*\w)?"
 ATTRIBUTES = (
@@ -156,7 +157,12 @@ REPEATING = "cada siempre nunca"
 OBJECTS = RELATIVES_OF_CLAUSES = ""
 ANAPHORA = "esto eso este esta ese esa él ella ellos qué quién dónde cuándo cómo tú tu usted"
 AUXILIARIES = "es son está están tiene tienen hay debe deben puede vive trabaja"
-FINITE = (r"(?<=\s)(?:empieza|termina|llega|funciona)\b",)
+FINITE = (
+    r"(?<=\s(?:se|me|no) )[a-záéíóú]{3,}\b(?=\s\S)|(?<=\snos )[a-záéíóú]{3,}\b(?=\s\S)",
+    r"\b[a-záéíóú]{2,}[aei]mos\b|(?<=[aeo]s )[a-záéíóú]{2,}[ae]n\b(?=\s\S)",
+    r"(?<=\s)(?!para|sobre|entre|hasta|contra|desde|durante|donde|porque|como|toda)"
+    r"[a-záéíóú]{2,}(?:[aeó]|[ae]n)\b(?=\s(?:el|l[ao]s?|una?|mis?|nuestr\w+|a las?|en)\b)",
+)
 MENTAL = """
 creo pienso quiero queremos necesito busco espero veo sé querría podría debería entiendo estaba era
 """
@@ -177,9 +183,9 @@ AT_HAND = (
 # Rules that are for English alone so far
 
 BEFORE_DATE = PERFECT = ARRANGED = BEFORE_ORDINALS = ""
-STOP_WORDS = SECOND_PERSON = HAPPENINGS = WISHES = ""
+STOP_WORDS = HAPPENINGS = WISHES = ""
 TIME_WORDS = NUMBERS = RELATIVES = PEOPLE = KIN = BELONGINGS = REQUIREMENTS = CORRECTING = ""
-MANY_VALUED = TOOL_DECISIONS = WEEKDAYS = MONTHS = PAST = FUTURE = TO_COME = REPEATED = ""
+MANY_VALUED = TOOL_DECISIONS = PAST = FUTURE = TO_COME = REPEATED = ""
 GREETING = NARRATION = REFUSALS = REMARKS = NAMING = REASONS = CAPTION = CHOICES = ANSWERS = ()
 RULES = KEPT_ANYWHERE = LESSONS = STATUSES = AGENT_HINTS = NOT_SO = NOT_SO_BEFORE = ()
 INLINE_LABELS = TOPIC_LABELS = AGENTS = ASKS = ()
@@ -228,7 +234,7 @@ KEY_QUESTIONS = {
 
 ACKNOWLEDGEMENTS = """
 sí si no vale gracias muchas bien muy perfecto genial estupendo de acuerdo exacto exactamente claro
-entendido está bueno
+entendido está bueno excelente fantástico
 """
 GOING_ON = (r"[¿¡]?(?:y|pero|también|entonces|solo|sólo)\b", r"[¿¡]?qué hay de\b")
 POINTING_BACK = (

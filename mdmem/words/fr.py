@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 FUNCTION_WORDS = """
-le la les des et est pas une dans pour avec sur du au aux sont je il elle nous on ne qui
+le la les des et est pas une dans pour avec sur du au aux sont je il elle nous on ne qui depuis
+chez vers sans sous plus mais
 """
 LANGUAGES = (
     r"français|anglais|allemand|espagnol|italien|portugais|néerlandais|russe|chinois|"
@@ -58,9 +59,9 @@ NOT_PLAIN = (
     r"\b(?:dit|disait|écrit|écrivait|selon|d'après|affirme)\b(?! (?:oui|non))",
     r"\b(?:souhait|espèr)\w*\b",
 )
+TEXTS = (r"\b(?:mails?|e-?mails?|lettres?|messages?|textes?|articles?|phrases?)\b",)
 BRINGS = TAINTS = (
-    r"\b(?:ça|ceci|cela|ces?|cet|cette|voici|voilà|suivant\w*|ci-\w+|mails?|e-?mails?)\b",
-    r"\b(?:lettres?|messages?|textes?|articles?|phrases?|ils?|elles?|lui|leur|son)\b",
+    r"\b(?:ça|ceci|cela|ces?|cet|cette|voici|voilà|suivant\w*|ci-\w+|ils?|elles?|lui|leur|son)\b",
 )
 LEADS_IN = (r"(?:j'ai|je (?:veux|voudrais|cherche|dois)|nous avons|on a (?:reçu|trouvé))\b",)
 SPEAKING = r"répond|écri|parl|toujours"
@@ -72,7 +73,6 @@ SIGN_OFFS = (
 KEPT_CLAUSES = (
     (r"(?:souviens-toi|rappelle-toi|retiens|note bien|note|n'oublie pas) (?:que|qu'|de|:)", "fact"),
     (r"(?:peux-tu|tu peux) (?:retenir|te souvenir|noter) qu", "fact"),
-    (r"(?:désormais|dorénavant|à partir de maintenant|à l'avenir)\b", "decision"),
     (
         r"(?:on a|nous avons|j'ai) (?:donc |finalement )?(?:décidé|choisi|convenu|opté|retenu)\b",
         "decision",
@@ -93,12 +93,6 @@ KEPT_CLAUSES = (
         r"(?:de|d'\w+|à|au|chez|dans|en|depuis)\b",
         "fact",
     ),
-    (r"je viens de (?:déménager|rejoindre|commencer)\b", "fact"),
-    (
-        r"(?:mon|ma|mes|notre|nos) [\w-]+(?: \w+)? (?:est|s'appelle|sont|habite|travaille|a)\b",
-        "fact",
-    ),
-    (r"(?:le|la|les|l') ?[\w' ]{1,40} (?:est|sont) à rendre\b|la date limite\b", "fact"),
 )
 PASSING = (r"\b(?:aujourd'hui|pas encore|ce soir|en ce moment)\b",)
 CONJUNCTIONS = "et|mais"
@@ -151,7 +145,7 @@ THING_ATTRIBUTES = (
 )
 POSSESSIVES = r"(?:mon|ma|mes|notre|nos)\b"
 SPEAKERS = r"(?:je\b|nous\b|j')"
-OF_ANOTHER = ()
+OF_ANOTHER = (r"(?:ils?|elles?)\b",)
 HEDGES = "vraiment juste plutôt assez peut-être simplement"
 OPPOSITES = "avant/après sur/sous plus/moins premier/dernier gauche/droite"
 UNITS = "seconde secondes minute minutes heure heures jour jours semaine semaines mois an ans"
@@ -163,6 +157,11 @@ zéro un deux trois quatre cinq six sept huit neuf dix onze douze treize quatorz
 
 # The attribute that a statement is about
 
+SECOND_PERSON = "tu te toi ton ta tes vous votre vos"
+WEEKDAYS = "lundi mardi mercredi jeudi vendredi samedi dimanche"
+MONTHS = """
+janvier février mars avril juin juillet août septembre octobre novembre décembre
+"""
 FIRST_PERSON = "je j'habite mon ma mes nous notre nos"
 _NAME = r"(?-i:[A-ZÀÂÉÈÊÎÔÛÇ])[\w&.-]*\w(?: (?-i:[A-ZÀÂÉÈÊÎÔÛÇ])[\w&.-]*\w)?"
 ATTRIBUTES = (
@@ -183,7 +182,11 @@ REPEATING = "chaque toujours jamais"
 OBJECTS = RELATIVES_OF_CLAUSES = ""
 ANAPHORA = "ça ceci cela ce c il elle ils elles que qui où quand comment tu ton ta vous votre"
 AUXILIARIES = "est sont ont sera seront doit doivent peut peuvent s'appelle habite travaille"
-FINITE = (r"(?<=\s)[a-zéè]{2,}ent\b(?=\s\S)",)
+FINITE = (
+    r"(?<=\s)[a-zéè]{2,}ent\b(?=\s\S)",
+    r"(?:(?<=\s(?:se|me|ne|en) )|(?<=\s[snmy]'))[a-zéè]{2,}\b(?=\s\S)",
+    r"(?<=\s)(?!entre|contre|comme|toute|même)[a-zéè]{2,}[et]\b(?=\s(?:l[ea]s?|une?|notre|m[ao]n?)\b)",
+)
 MENTAL = """
 pense crois sais veux voudrais voulons cherche dois espère vois trouve aimerais pourrais étais
 comprends imagine
@@ -211,9 +214,9 @@ AT_HAND = (
 # Rules that are for English alone so far
 
 BEFORE_DATE = PERFECT = ARRANGED = BEFORE_ORDINALS = ""
-STOP_WORDS = SECOND_PERSON = HAPPENINGS = WISHES = ""
+STOP_WORDS = HAPPENINGS = WISHES = ""
 TIME_WORDS = NUMBERS = RELATIVES = PEOPLE = KIN = BELONGINGS = REQUIREMENTS = CORRECTING = ""
-MANY_VALUED = TOOL_DECISIONS = WEEKDAYS = MONTHS = PAST = FUTURE = TO_COME = REPEATED = ""
+MANY_VALUED = TOOL_DECISIONS = PAST = FUTURE = TO_COME = REPEATED = ""
 GREETING = NARRATION = REFUSALS = REMARKS = NAMING = REASONS = CAPTION = CHOICES = ANSWERS = ()
 RULES = KEPT_ANYWHERE = LESSONS = STATUSES = AGENT_HINTS = NOT_SO = NOT_SO_BEFORE = ()
 INLINE_LABELS = TOPIC_LABELS = AGENTS = ASKS = ()
@@ -262,7 +265,7 @@ KEY_QUESTIONS = {
 
 ACKNOWLEDGEMENTS = """
 oui non ouais merci beaucoup bien très d'accord accord parfait super génial compris entendu exact
-exactement c'est est bon ça va nickel
+exactement c'est est bon ça va nickel excellent formidable impeccable chouette
 """
 GOING_ON = (r"(?:et|mais|aussi|alors|seulement)\b", r"qu'en est-il\b")
 POINTING_BACK = (
