@@ -52,6 +52,10 @@ def line(text: str, kind: str = "fact") -> str:
         ("You can reach me at ana@example.org.", "email: ana@example.org"),
         ("I'm allergic to cats, just fyi", "allergy: cats"),
         ("I started at Birch Studio last week.", "employer: Birch Studio"),
+        (
+            "The report is due on 3 May and my editor Helena wants it as a PDF.",
+            "report deadline: 3 May; editor Helena wants it as a PDF",
+        ),
     ],
 )
 def test_a_value_is_a_value(said: str, plain: str):

@@ -23,7 +23,7 @@ from mdmem.sessions.sentences import (
     with_dates,
     without_openers,
 )
-from mdmem.sessions.shapes import begins_clause, language_of
+from mdmem.sessions.shapes import Shape, begins_clause, clauses, language_of, shape_of
 from mdmem.startup import late
 from mdmem.startup.records import dataclass
 from mdmem.text.document import fold_lines
@@ -119,7 +119,7 @@ def plain_form(
     for number, sentence in enumerate(spoken):
         if (keyed := _keyed(sentence, attribute, keys)) is None:
             continue
-        others = spoken[:number] + spoken[number + 1 :]
+        others = [*spoken[:number], *_cut_off(sentence, keyed[1]), *spoken[number + 1 :]]
         rest = [each for each in others if not (is_slight([Sentence.of(each)]) or _ends(each))]
         value, until = _until(keyed[1], day)
         value = "; ".join([value, *rest])
@@ -132,6 +132,14 @@ def plain_form(
     words, until = _until(first, day)
     line = _with_reason(words)
     return PlainForm(_without_owner(line), kind, until=until)
+
+
+def _cut_off(sentence: str, value: str) -> Iterator[str]:
+    """The clauses behind a value that state something of their own."""
+    for _, clause in clauses(sentence)[1:]:
+        shape = shape_of(Sentence.of(clause))
+        if clause not in value and shape in (Shape.STATEMENT, Shape.PASSING):
+            yield _without_owner(clause)
 
 
 @cache
@@ -310,7 +318,8 @@ def _decision(text: str, kind: str | None) -> PlainForm | None:
 
 def _with_reason(text: str) -> str:
     reason = _REASON.search(text)
-    return f"{text[: reason.start()]} ({reason['reason']})" if reason else text
+    is_clause = reason is not None and begins_clause(reason["reason"])  # not `since the refit`
+    return f"{text[: reason.start()]} ({reason['reason']})" if reason and is_clause else text
 
 
 def _until(text: str, day: date) -> tuple[str, date | None]:
