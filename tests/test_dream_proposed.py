@@ -296,3 +296,19 @@ class TestWhatThePersonWrote:
         dream(at)
         (part,) = waiting(at)
         assert part.origin.source is Source.INFERRED
+
+
+def test_a_line_whose_value_the_users_change_names_may_go(
+    world: World, repository: Path, monkeypatch: pytest.MonkeyPatch
+):
+    in_the_morning(monkeypatch)
+    settings(world, 'dream = "apply"')
+    at = desk(world, repository, seed="# Memory\n\n## Facts\n\n- malt supplier: Crisp\n")
+    digested(
+        at,
+        Said("malt comes from Simpsons these days, Crisp got too dear"),
+        Said("we pay Crisp by card", minute="11:00", line=2),
+    )
+    dream(at)
+    assert len(curated(at)) == 3
+    assert [(part.old, part.new) for part in waiting(at)] == [("malt supplier: Crisp", None)]

@@ -38,11 +38,11 @@ from mdmem.nights.dream.changed_values import (
 )
 from mdmem.nights.dream.wording import DECISION, PlainForm, core, plain_form
 from mdmem.sessions.plain import CORRECTS, FORGET_REQUEST, MANY_VALUED, is_about_a_text
-from mdmem.sessions.sentences import Sentence
+from mdmem.sessions.sentences import TIME_WORDS, Sentence
 from mdmem.startup import late
 from mdmem.startup.records import dataclass, replace
 from mdmem.text.facts import fact_id, normalise
-from mdmem.text.languages import attribute_named, bare_statement, words_of
+from mdmem.text.languages import alternatives, attribute_named, bare_statement, words_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -328,8 +328,10 @@ SAID_ONCE, FORGETS_NOTHING, OF_A_TEXT = (
 """Why an entry is left, as far as the rules can tell."""
 _CLOSE = 0.5
 """The minimum likeness to a line that the user's own word of a change replaces unasked."""
+_MOST_OF_VALUE = 4
 _WORD = late.pattern(r"\w+")
 _MEASURES = words_of("WEEKDAYS") | words_of("MONTHS") | words_of("NUMERALS")
+_BY_NOW = late.pattern(rf"(?i)\b(?:{alternatives('BY_NOW')})\b")
 _CHANGE_WORDS = words_of("CHANGES") | words_of("BY_NOW_WORDS")
 
 
@@ -434,12 +436,32 @@ def _narrows(value: str, candidate: DreamCandidate) -> bool:
     return bool(before) and before[0].text in shared and any(word.name for word in opening)
 
 
+def _may_correct(candidate: DreamCandidate, share: float, old: CuratedFact) -> bool:
+    """True if a statement without a word of change is near enough to a line."""
+    if candidate.source is not Source.USER_STATED:
+        return share >= _CLOSE or candidate.confidence > Source.INFERRED.confidence
+    before, after = content_words(old.text), content_words(bare_statement(candidate.text))
+    has_subject = bool(before and after) and before[0].text == after[0].text
+    return has_subject or likeness(candidate.text, old.value) >= _RELATED
+
+
+def _names_of(fact: CuratedFact) -> frozenset[str]:
+    """The names in a line's value, in lower case; of a short value under a key, its words."""
+    value = Sentence.of(fact.value)
+    words = value.words if fact.key is not None else value.words[1:]
+    if len(words) > _MOST_OF_VALUE:
+        words = ()
+    names = (word.casefold() for word in words if word[0].isupper())
+    return frozenset(names) - _MEASURES - TIME_WORDS
+
+
 def _is_users_change(candidate: DreamCandidate) -> bool:
     """True for the user's own plain words that something is otherwise by now."""
     sentence = Sentence.of(candidate.text)
     is_cued = CORRECTS.search(sentence.outside_quotations, sentence.pieces) is not None
+    is_changed = is_cued or not _CHANGE_WORDS.isdisjoint(sentence.folded)
     return candidate.source is Source.USER_STATED and (
-        is_cued or not _CHANGE_WORDS.isdisjoint(sentence.folded)
+        is_changed or _BY_NOW.search(sentence.straight) is not None
     )
 
 
@@ -533,6 +555,20 @@ class _Judge:
             elif suggestion.op is DreamOp.ADD:
                 self._proposed.add(suggestion.statement)
             yield suggestion
+            if suggestion.op is DreamOp.ADD and suggestion.is_sure:
+                yield from self._ended(candidate)
+
+    def _ended(self, candidate: DreamCandidate) -> Iterator[Suggestion]:
+        """The one line whose value the user's own word of a change names: it may have ended."""
+        said = Sentence.of(candidate.text).pieces
+        named = [
+            fact
+            for fact in self._memory.facts
+            if fact in self._facts and (names := _names_of(fact)) and names <= said
+        ]
+        if len(named) == 1 and _is_users_change(candidate):
+            why = "the user said later, and it stands beside this: " + self._form(candidate).line
+            yield replace(leave(candidate, why), op=DreamOp.DELETE, old=named[0])
 
     def _older_values(self, candidates: Iterable[DreamCandidate]) -> dict[DreamCandidate, str]:
         newest: dict[str, DreamCandidate] = {}
@@ -605,6 +641,8 @@ class _Judge:
         if (part := self._part_changed(candidate)) is not None:
             return part
         alike = self._alike(candidate)
+        if candidate.is_own and not _is_users_change(candidate):
+            alike = [each for each in alike if _may_correct(candidate, *each)]
         if len(alike) == 1 or (alike and _is_users_change(candidate)):
             share, old = alike[0]
             if not candidate.is_own and have_same_marks(candidate.text, old.value):
