@@ -35,7 +35,7 @@ from mdmem.model.history import FactHistory, ShowHistory
 from mdmem.model.pipelines import DreamOp
 from mdmem.model.writes import Forget, Remember, Revert, Save, WriteOptions
 from mdmem.nights import steps
-from mdmem.nights.dream import applying, due
+from mdmem.nights.dream import applying, cases, due
 from mdmem.past.table import Trail
 from mdmem.show.reads import status_text
 from mdmem.text.facts import parse_item
@@ -647,6 +647,28 @@ class TestProposals:
         line = "plays the cello in a quartet on Tuesdays"
         assert [part.old for part in waiting(at)] == ([] if is_users else [line])
         assert any(line in each for each in curated(at)) is not is_users
+
+    @pytest.mark.parametrize(
+        ("asked", "subject"),
+        [
+            ("please forget that bit about the pin", "the pin"),
+            ("write it down, and forget I mentioned my cousin", "my cousin"),
+            ("Forget everything I said about the boat.", "the boat"),
+            ("Vergiss alles über den Garten", "den Garten"),
+            ("I always forget about the meeting, and that is fine", None),
+            ("don't forget the milk", None),
+        ],
+    )
+    def test_what_is_to_be_forgotten(self, asked: str, subject: str | None):
+        assert cases.subject_to_forget(asked) == subject
+
+    def test_a_name_alone_is_asked_about(self, at: Desk, monkeypatch: pytest.MonkeyPatch):
+        in_the_morning(monkeypatch, "2026-03-01T08:00:00+00:00")
+        remember(at, "Gareth still owes me 300 pounds from the summer")
+        in_the_morning(monkeypatch)
+        digested(at, Said("Forget what I said about Gareth owing me, he brought it round."))
+        change = only(dream(at))
+        assert (change.op, change.applied) == (DELETE, False)
 
     def test_too_many_changes_are_all_proposed(self, at: Desk, world: World):
         settings(world, 'dream = "apply"', "dream_changes = 3")

@@ -144,7 +144,8 @@ januar jänner februar märz april mai juni juli august september oktober novemb
 BEFORE_ORDINALS = "am vom zum bis ab seit der dem den des"
 
 FORGET_REQUESTS = (
-    r"^(?:bitte )?vergiss(?! (?:bitte )?nicht)(?:,? bitte)?,?(?: dass| das mit)? (?=\S)",
+    r"^(?:[^.!?]{1,80}, und )?(?:und )?(?:bitte )?vergiss(?! (?:bitte )?nicht)(?:,? bitte)?,?"
+    r"(?: dass| (?:das|alles) (?:mit|über|von)| was (?:ich|wir) (?:über|von|zu))? (?=\S)",
 )
 
 # How a night words a line

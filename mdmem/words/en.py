@@ -617,8 +617,10 @@ NOT_SO_BEFORE = (
 )
 # The whole of a request to take something out of memory.
 FORGET_REQUESTS = (
-    r"^(?:(?:please|ok|okay|hey|now|can you|could you|you can)[, ]+)*forget(?: the fact)?"
-    r"(?: that| about| what (?:i|we) (?:said|told you) about)?[: ]+(?=\S)",
+    r"^(?:[^.!?]{1,80}, and )?(?:(?:please|ok|okay|hey|now|and|can you|could you|you can)[, ]+)*"
+    r"forget(?: the fact| everything| anything)?(?: (?:that|the|this) (?:bit|thing|part|line))?"
+    r"(?: that| what)?(?: (?:i|we) (?:ever )?(?:said|mentioned|told you|wrote)(?: anything)?)?"
+    r"(?: that| about| on| of)?[: ]+(?=\S)",
 )
 
 # The shape of a sentence (see `sessions.shapes`)

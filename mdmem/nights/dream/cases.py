@@ -396,10 +396,13 @@ def _without_reason(subject: str) -> str:
 
 
 def _share_held(wanted: Sequence[ContentWord], text: str) -> float:
-    """The share of the words of a request that a line holds, by weight; 0 with one of several."""
+    """The share of the words of a request that a line holds, by weight.
+
+    With one of several it is 0, and with a name alone just enough to ask whether it is meant.
+    """
     held = match_words(wanted, content_words(text))
     if not wanted or len(held) < min(2, len(wanted)):
-        return 0.0
+        return _RELATED if any(wanted[number].name for number in held) else 0.0
     weights = {number: word.weight for number, word in enumerate(wanted)}
     shares = (share * weights[number] for number, (_, share) in held.items())
     return sum(shares) / sum(weights.values())
@@ -689,7 +692,8 @@ class _Judge:
         lines = "; ".join(fact.text for fact in others[:_MOST_NAMED])
         why = f"it asks to forget this, or: {lines}" if lines else "it asks to forget this"
         is_users = candidate.origin in (TextOrigin.PERSON, TextOrigin.PLAIN_STATEMENT)
-        is_sure = not others and is_users and candidate.source is Source.USER_STATED
+        is_clear = share > _RELATED and not others
+        is_sure = is_clear and is_users and candidate.source is Source.USER_STATED
         removal = replace(leave(candidate, why), op=DreamOp.DELETE, old=old, is_sure=is_sure)
         if number is None:
             return removal
@@ -698,7 +702,8 @@ class _Judge:
 
     def _meant(self, subject: str) -> Iterator[tuple[float, CuratedFact, int | None]]:
         """The lines that hold most words of a request, with the part that does, if not all do."""
-        wanted = content_words(_without_reason(subject))
+        # behind another word, so that a name is told by its capital
+        wanted = content_words(f"of {_without_reason(subject)}")
         for fact in self._facts:
             parts = parts_of(fact.value) if fact is not None and _has_parts(fact) else []
             if fact is None:
