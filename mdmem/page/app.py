@@ -41,7 +41,17 @@ from mdmem.page.guard import (
     refused_headers,
     stored_keys,
 )
-from mdmem.page.pages import Frame, Links, Page, Reader, View, error_page, frame_of, stamp_of
+from mdmem.page.pages import (
+    Frame,
+    Links,
+    Page,
+    Reader,
+    View,
+    error_page,
+    frame_of,
+    one_look,
+    stamp_of,
+)
 from mdmem.page.views import answers, front, review, section, timeline
 from mdmem.show.values import to_json
 from mdmem.startup.launch import INTERRUPTED, INTERRUPTIONS
@@ -89,7 +99,8 @@ def _endpoint(reader: Reader, view: View) -> Callable[[Request], Response]:
     # Not a coroutine: Starlette calls it in a thread, since it reads files and an index.
     def answer(request: Request) -> Response:
         query = {**request.query_params, **request.path_params}
-        outcome = outcome_of(lambda: _response(reader, request, view(reader, query)))
+        with one_look():
+            outcome = outcome_of(lambda: _response(reader, request, view(reader, query)))
         return outcome if isinstance(outcome, Response) else failure(reader, request, outcome)
 
     return answer

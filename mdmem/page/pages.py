@@ -8,7 +8,9 @@ import hashlib
 import os
 import time
 import unicodedata
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from datetime import datetime
 from functools import lru_cache
 from typing import Any, ParamSpec, TypeAlias, TypeVar
@@ -367,7 +369,7 @@ def facts_now(reader: Reader, facts: Sequence[FactId], file: str | None = None) 
     if not ids:
         return FactList(facts=(), total=0)
     wanted = ListFacts(ids=ids, file=file, everything=True, limit=_MOST_LISTED)
-    return reader.memory.facts(wanted)
+    return kept(reader, reader.memory.facts, wanted)
 
 
 def tags_now(hit: Hit | None) -> tuple[str, ...]:
@@ -436,14 +438,31 @@ def difference(old: str, new: str) -> tuple[Piece, ...]:
 
 P = ParamSpec("P")
 T = TypeVar("T")
-_MOST_KEPT = 20
+_MOST_KEPT = 32
+_Looked: TypeAlias = tuple[int, object, list[tuple[int, ...] | None]]
+"""When it was looked, in nanoseconds, and what `_look` gave."""
+
+
+_LOOKED: ContextVar[list[_Looked] | None] = ContextVar("looked", default=None)
+
+
+@contextmanager
+def one_look() -> Iterator[None]:
+    """Have `kept` look once at what answers depend on: at the first of a page's questions."""
+    token = _LOOKED.set([])
+    try:
+        yield
+    finally:
+        _LOOKED.reset(token)
 
 
 def kept(reader: Reader, ask: Callable[P, T], *args: P.args, **keywords: P.kwargs) -> T:
     """The answer of `ask`, or its last one, while HEAD, proposals, files, settings and day stay."""
-    question, started = (ask.__qualname__, args, tuple(keywords.items())), time.time_ns()
-    workspace = reader.memory.workspace
-    look, stamps = _look(workspace)
+    question = (ask.__qualname__, args, tuple(keywords.items()))
+    workspace, looked = reader.memory.workspace, _LOOKED.get()
+    started, look, stamps = looked[0] if looked else (time.time_ns(), *_look(workspace))
+    if looked == []:
+        looked.append((started, look, stamps))
     before = reader.kept.get(question)
     if before and before[0] == (look, stamps):
         said: T = before[1]

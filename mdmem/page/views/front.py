@@ -129,7 +129,7 @@ def today(reader: Reader, query: Query) -> Page:
     memory, now = reader.memory, reader.now()
     curated, logged = (changes_of_day(reader, now.date(), where) for where in (CURATED, LOGS))
     activity = kept(reader, memory.activity, ShowTrends(BARS))
-    fact_count = memory.facts(ListFacts(limit=1)).total
+    fact_count = kept(reader, memory.facts, ListFacts(limit=1)).total
     conflicts, standing = kept(reader, memory.conflicts), kept(reader, memory.proposals.standing)
     unsaved = memory.unsaved()
     expired, expiring = _expired(reader), _expiring(reader)
@@ -182,7 +182,7 @@ def changes_of_day(reader: Reader, day: date, where: str) -> ChangeList:
     wanted = ShowChanges(
         since=text, until=text, where=where, limit=MOST_COUNTED + 1, fold=MOST_COUNTED
     )
-    return reader.memory.changes(wanted)
+    return kept(reader, reader.memory.changes, wanted)
 
 
 def changes_of_both(curated: ChangeList, logged: ChangeList) -> ChangeList:
@@ -207,7 +207,7 @@ def _arrival(reader: Reader, activity: FactActivity, fact_count: int) -> Arrival
     if not fact_count or earlier:
         return None
     before = ShowChanges(until=(today - timedelta(days=1)).isoformat(), limit=1)
-    if reader.memory.changes(before).changes:
+    if kept(reader, reader.memory.changes, before).changes:
         return None
     listed = kept(reader, reader.memory.files, ListFiles(limit=_FILES))
     largest = sorted(listed.files, key=lambda file: -file.facts)[:_MOST_LINES]
@@ -304,7 +304,7 @@ def _expired(reader: Reader) -> list[Hit]:
     wanted = ListFacts(expiring=yesterday, everything=True, limit=0)
     expired = (
         hit
-        for hit in reader.memory.facts(wanted).facts
+        for hit in kept(reader, reader.memory.facts, wanted).facts
         if hit.status is Status.EXPIRED and hit.fact and kind_of(hit.path) is not FileKind.DAILY
     )
     return sorted(expired, key=_last_day, reverse=True)
@@ -312,7 +312,7 @@ def _expired(reader: Reader) -> list[Hit]:
 
 def _expiring(reader: Reader) -> FactList:
     soon = (reader.now().date() + _SOON).isoformat()
-    listed = reader.memory.facts(ListFacts(expiring=soon, limit=0))
+    listed = kept(reader, reader.memory.facts, ListFacts(expiring=soon, limit=0))
     return replace(listed, facts=tuple(sorted(listed.facts, key=_last_day)[:_MOST_ROWS]))
 
 
