@@ -28,8 +28,8 @@ from mdmem.model.proposals import Propose
 from mdmem.model.searches import ListFacts
 from mdmem.model.writes import Forget, Log, Remember, WriteOptions
 from mdmem.page import export as exporting
-from mdmem.page.export import export
-from mdmem.page.pages import START, ExportLinks
+from mdmem.page.export import START, export, file_name
+from mdmem.page.pages import Links
 
 MARKER, STYLES = ".mdmem-export", "page.css"
 PASSWORD = "xK9#" + "vT3!pQ7z"
@@ -385,43 +385,40 @@ def test_a_workspace_in_a_folder_of_a_work_tree_beside_its_repository(
 NAMES = [
     *("memory/a.md", "memory/A.md", "memory/a.MD", "memory/a-md", "memory/CON.md", "memory/a b.md"),
     *("memory/a%20b.md", "memory/ä.md", "memory/a\u0308.md", 'memory/"<&>.md', "memory/a?#.md"),
-    *("memory/\udcff.md", "memory/" + "long" * 60 + ".md", "memory/" + "long" * 60 + "b.md", ""),
+    *("memory/\udcff.md", "memory/" + "long" * 60 + ".md", "memory/" + "long" * 60 + "b.md"),
 ]
 
 
 def test_names_are_safe_anywhere_and_tell_all_things_apart():
-    links = ExportLinks(lambda kind, what: True)
-    made = [links.file(name) for name in NAMES]
+    links = Links()
+    addresses = [links.file(name) for name in NAMES]
     sections = [("x",), ("X",), ("x", "2"), ("x 2",), ("x-2",), ()]
-    made += [links.section("memory/a.md", section) for section in sections]
-    made.append(links.section("memory/a.md", ("x",), nth=2))
-    made += [links.section("memory/a.md x", ()), links.fact("7dc700a0"), links.commit("0" * 64)]
+    addresses += [links.section("memory/a.md", section) for section in sections]
+    addresses.append(links.section("memory/a.md", ("x",), nth=2))
+    addresses += [links.section("memory/a.md x", ()), links.file("memory/a.md", **{"from": 3})]
+    addresses += [links.fact("7dc700a0"), links.commit("0" * 64)]
+    made = list(map(file_name, addresses))
     assert len({name.casefold() for name in made}) == len(made)
     for name in made:
         assert re.fullmatch(r"(?:file|section|fact|commit)/[a-z0-9][a-z0-9-]*\.html", name)
         assert len(name) < 100
-    links.set_current(made[0])
-    assert links.today() == "../index.html"
-    assert f"file/{links.file(NAMES[1])}" == made[1]
-    assert links.name_of(links.fact("7dc700a0")) == "fact/" + links.fact("7dc700a0")[8:]
 
 
-def test_what_needs_a_server_has_no_address():
-    links = ExportLinks(lambda kind, what: True)
+def test_what_needs_a_server_is_no_file():
+    links = Links()
     assert not any(
-        [
-            *(
-                links.search(q="x"),
-                links.review(),
-                links.review("1"),
-                links.context(),
-                links.health(),
-            ),
-            *(links.do("forget"), links.days(who="ada"), links.days(before="2026-02-03", file="x")),
-            links.section("memory/a.md", ("x",), at=1),
-        ]
+        map(
+            file_name,
+            [
+                *(links.search(q="x"), links.review(), links.review("1"), links.context()),
+                *(links.health(), links.do("forget"), links.static("1/page.js")),
+                *(links.days(who="ada"), links.days(before="2026-02-03", file="x")),
+                links.section("memory/a.md", ("x",), at=1),
+                links.file("memory/a.md", at="2026-02-03"),
+            ],
+        )
     )
-    assert links.pages.keys() == {START}
+    assert file_name(links.days(before="2026-02-03")) == "days-2026-02-03.html"
 
 
 def test_the_command(

@@ -10,7 +10,7 @@ import socket
 import sys
 import time
 import webbrowser
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import closing, contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
@@ -52,29 +52,12 @@ from mdmem.page.pages import (
     one_look,
     stamp_of,
 )
-from mdmem.page.views import answers, front, review, section, timeline
+from mdmem.page.views import ROUTES
 from mdmem.show.values import to_json
 from mdmem.startup.launch import INTERRUPTED, INTERRUPTIONS
 from mdmem.startup.records import dataclass
 from mdmem.workspace import Workspace
 
-ROUTES: Mapping[str, View] = {
-    "/": front.today,
-    "/days": timeline.timeline,
-    "/day/{day:path}": timeline.day,
-    "/files": front.files,
-    "/f/{path:path}": section.file,
-    "/s/{path:path}": section.section,
-    "/fact/{id:path}": section.fact,
-    "/search": answers.search,
-    "/go": answers.go,
-    "/review": review.review,
-    "/review/{proposal:path}": review.proposal,
-    "/context": answers.context,
-    "/trends": timeline.trends,
-    "/health": front.health,
-    "/commit/{commit:path}": timeline.commit,
-}
 _JSON = "application/json"
 _FAILED, _BUG = 400, 500
 

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
-from collections.abc import Callable, Iterator, Mapping
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from datetime import UTC, datetime
-from functools import cached_property
+from functools import cached_property, partial
 from html import unescape
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from urllib.parse import unquote
 
 from mdmem import secrets
 from mdmem.folder import files, layout
@@ -19,31 +21,43 @@ from mdmem.model.errors import HistoryProblem, MdmemError, PathProblem
 from mdmem.model.history import ChangeList, ShowChanges
 from mdmem.model.searches import ConflictList
 from mdmem.page import rendering
-from mdmem.page.pages import START, ExportLinks, Frame, Reader, View, error_page, frame_of
-from mdmem.page.views import front, section, timeline
+from mdmem.page.pages import Frame, Links, Reader, address_parts, error_page, frame_of
+from mdmem.page.views import ROUTES
 from mdmem.repo import Repository, commit_seconds
 from mdmem.repo.discovery import create_snapshot
 from mdmem.startup import late
 from mdmem.startup.records import replace
 from mdmem.workspace import Workspace
 
+START = "index.html"
 _STYLES = "page.css"
 _MARKER = ".mdmem-export"
 """The file with the names of all others; an export may replace a folder that has it."""
-_VIEWS: Mapping[str, View] = {
-    "today": front.today,
-    "days": timeline.timeline,
-    "day": timeline.day,
-    "files": front.files,
-    "file": section.file,
-    "section": section.section,
-    "fact": section.fact,
-    "commit": timeline.commit,
-    "trends": timeline.trends,
+_OF_FILES = ("section", "nth", "from")
+_PARAMETERS: Mapping[str, Sequence[str]] = {
+    "": (),
+    "days": ("before",),
+    "day": (),
+    "files": ("after",),
+    "f": _OF_FILES,
+    "s": _OF_FILES,
+    "fact": (),
+    "commit": (),
+    "trends": (),
 }
-_MANY = ("fact", "commit")
+"""The kinds of pages that need no server, and the parameters of their addresses."""
+_VIEWS = {
+    route.split("/")[1]: (view, route.rpartition("{")[2].partition(":")[0])
+    for route, view in ROUTES.items()
+}
+"""The view of each kind, and its name for what an address is about."""
+_MANY = ("/fact/", "/commit/")
 """The most numerous kinds of pages: their list of files leaves out sections, to save room."""
-_LINK = late.pattern(r'<a\b[^>]*? href="([^"]*)"')
+_OF_CHANGES = ("/f/", "/s/", *_MANY)
+_PART = late.pattern(r"[?&](?:nth|from)=[0-9]+")
+_LINK = late.pattern(r'(?s)<a( class="[^"]*")? href="(/[^"]*)"([^>]*)>(.*?)</a>')
+_NOT_IN_NAMES = late.pattern(r"[^a-z0-9]+")
+_MOST_NAME, _DIGEST = 40, 16
 _NOT_OF_COMMITS = ("MDMEM_ACTOR", "MDMEM_WORKSPACE", "MDMEM_NOW")
 
 
@@ -144,57 +158,115 @@ def _first_day(memory: Memory, since: str | None) -> str | None:
 
 
 def _write(memory: _CommittedMemory, folder: Path) -> int:
-    """Write the first page, and every page that can be reached from it."""
-    links = ExportLinks(_pages_of(memory))
-    reader = Reader(memory=memory, links=links)
+    """Write the first page, and every page that can be reached from it, breadth first."""
+    reader = Reader(memory=memory, links=Links(is_served=False))
     frame = frame_of(reader)
     small = replace(frame, files=tuple(replace(row, sections=()) for row in frame.files))
+    styles = reader.links.static(rendering.asset_address(_STYLES))
     folder.mkdir()
     (folder / _STYLES).write_bytes(rendering.asset(_STYLES)[0])
-    names, written = [START], 0
-    queued = {START, _STYLES}
-    while written < len(names):
-        name = names[written]
-        is_many = links.pages[name].kind in _MANY
-        text = _page(reader, small if is_many else frame, name)
-        path = folder / name
+    names = _Names(_changed_since(memory, reader.links))
+    for address in names.addresses:
+        name = names[address]
+        path, up = folder / name, "../" if "/" in name else ""
+        text = _page(reader, small if address.startswith(_MANY) else frame, address)
+        text = text.replace(styles, up + _STYLES, 1)
         path.parent.mkdir(exist_ok=True)
+        text = secrets.redact(_LINK.sub(partial(_relative, names, up), text))
         path.write_text(text, encoding="utf-8", errors="backslashreplace", newline="\n")
-        for linked in map(links.name_of, map(unescape, _LINK.findall(text))):
-            if linked in links.pages and linked not in queued:
-                queued.add(linked)
-                names.append(linked)
-        written += 1
-    marker = "\n".join(sorted((*names, _STYLES)))
+    marker = "\n".join(sorted((*(names[each] for each in names.addresses), _STYLES)))
     (folder / _MARKER).write_text(f"{marker}\n", encoding="utf-8")
-    return written
+    return len(names.addresses)
 
 
-def _page(reader: Reader, frame: Frame, name: str) -> str:
-    assert isinstance(reader.links, ExportLinks)
-    reader.links.set_current(name)
-    page = reader.links.pages[name]
+class _Names(dict[str, str]):
+    """The names of files by address, empty for a page that is not exported.
+
+    `addresses` are those of the exported ones; asking for a new one adds it.
+    """
+
+    def __init__(self, is_exported: Callable[[str], bool]) -> None:
+        super().__init__({"/": START})
+        self._is_exported = is_exported
+        self.addresses = ["/"]
+
+    def __missing__(self, address: str) -> str:
+        self[address] = name = file_name(address) if self._is_exported(address) else ""
+        self.addresses += [address] if name else []
+        return name
+
+
+def _relative(names: _Names, up: str, link: re.Match[str]) -> str:
+    """A link to a file of the export, or its words."""
+    looks, address, more, words = link.groups("")
+    if name := names[unescape(address)]:
+        return f'<a{looks} href="{up}{name}"{more}>{words}</a>'
+    return f"<span{looks}>{words}</span>" if looks else words
+
+
+def _page(reader: Reader, frame: Frame, address: str) -> str:
+    kind, what, query = _asked(address)
+    view, name = _VIEWS[kind]
     try:
-        shown = _VIEWS[page.kind](reader, page.query)
+        page = view(reader, {**query, name: what})
     except MdmemError as problem:
-        shown = error_page(problem, 404)
-    return secrets.redact(rendering.html(reader, shown, frame))
+        page = error_page(problem, 404)
+    return rendering.html(reader, page, frame)
 
 
-def _pages_of(memory: _CommittedMemory) -> Callable[[str, Any], bool]:
+def _asked(address: str) -> tuple[str, str, dict[str, str]]:
+    """The kind of page that an address names, the thing that it is about, and its query."""
+    path, query = address_parts(address)
+    kind, _, what = path[1:].partition("/")
+    return kind, unquote(what, errors="surrogateescape"), dict(query)
+
+
+def file_name(address: str) -> str:
+    """The name of a page's file, which is safe on any system; empty if it needs a server.
+
+    It is unique without regard to case.
+    """
+    kind, what, query = _asked(address)
+    if kind not in _PARAMETERS or not query.keys() <= set(_PARAMETERS[kind]):
+        return ""
+    if kind == "s" or "section" in query:
+        words = " ".join((what, query.get("section", "")))
+        return f"section/{_slug(words, (('path', what), *query.items()))}.html"
+    if what:
+        kind = f"{'file' if kind == 'f' else kind}/{what if kind == 'day' else _slug(what, what)}"
+    return f"{'-'.join((kind, *query.values()))}.html"
+
+
+def _changed_since(memory: _CommittedMemory, links: Links) -> Callable[[str], bool]:
+    """Tells whether a page is about something that changed from the first day on."""
     first = memory.first
     if first is None:
-        return lambda _, what: what is not None
-    changes = memory.changes(ShowChanges(limit=0)).changes
-    changed: Mapping[str, set[object]] = {
-        "fact": {change.fact for change in changes},
-        "file": {change.path for change in changes},
-        "section": {(change.path, change.section) for change in changes},
-        "commit": {change.made.commit for change in changes},
+        return lambda _: True
+    changed = {
+        address
+        for change in memory.changes(ShowChanges(limit=0)).changes
+        for address in (
+            links.fact(change.fact),
+            links.file(change.path),
+            links.section(change.path, change.section),
+            links.commit(change.made.commit),
+        )
     }
-    return lambda kind, what: (
-        what >= first if kind == "day" else what in changed[kind] if kind in changed else True
+    return lambda address: (
+        address >= links.day(first)
+        if address.startswith("/day/")
+        else _PART.sub("", address) in changed or not address.startswith(_OF_CHANGES)
     )
+
+
+def _slug(words: str, identity: object) -> str:
+    """A name of small letters and digits: words to read, and a digest to tell it apart.
+
+    It is unique without regard to case, and never a name that a system reserves.
+    """
+    digest = hashlib.sha256(repr(identity).encode()).hexdigest()[:_DIGEST]
+    shown = _NOT_IN_NAMES.sub("-", secrets.redact(words).casefold())[-_MOST_NAME:].strip("-")
+    return f"{shown}-{digest}" if shown else digest
 
 
 # The folder.

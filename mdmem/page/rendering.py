@@ -14,10 +14,10 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import date, datetime, timedelta
-from functools import cache, cached_property, lru_cache
+from functools import cache, cached_property, lru_cache, partial
 from posixpath import dirname, join, normpath
 from typing import Any, TypeAlias
-from urllib.parse import parse_qsl, unquote
+from urllib.parse import unquote
 
 import mistune
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
@@ -35,11 +35,13 @@ from mdmem.model.searches import Hit
 from mdmem.model.trail import Entry
 from mdmem.page import charts
 from mdmem.page.pages import (
+    Address,
     Frame,
     Links,
     Page,
     Piece,
     Reader,
+    address_parts,
     difference,
     place_of,
     source_mark,
@@ -524,6 +526,7 @@ def entry_mark(
 
 @cache
 def _environment(is_served: bool) -> Environment:
+    clean = _as_it_is if is_served else lru_cache(10_000)(secrets.redact)
     environment = Environment(
         loader=FileSystemLoader(installed.path("templates", "page")),
         autoescape=True,
@@ -531,19 +534,19 @@ def _environment(is_served: bool) -> Environment:
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
-        finalize=_shown if is_served else _shown_without_secrets,
+        finalize=partial(_shown, clean),
     )
     environment.filters.update(
         raw=escape,  # the value of a field, which is sent back as it is
         texts=_texts,
-        text=_text if is_served else _text_without_secrets,
-        pieces=_pieces if is_served else _pieces_without_secrets,
+        text=partial(_text, clean),
+        pieces=partial(_pieces, clean),
         section=join_path,
         words=lambda text: " ".join(text.split()),
         key_and_value=key_and_value,
         source_mark=source_mark,
         shell_word=shell_word,
-        address_parts=_address_parts,
+        address_parts=address_parts,
         day_named=lambda words: date.fromisoformat(words) if is_iso_day(words) else None,
     )
     environment.globals.update(
@@ -552,27 +555,29 @@ def _environment(is_served: bool) -> Environment:
     return environment
 
 
-def _address_parts(address: str) -> tuple[str, list[tuple[str, str]]]:
-    path, _, query = address.partition("?")
-    return path, parse_qsl(query, errors="surrogateescape")
+Clean: TypeAlias = Callable[[str], str]
+"""A text without its secrets, for an export; unchanged for a served page."""
 
 
-def _shown(value: object) -> object:
+def _as_it_is(text: str) -> str:
+    return text
+
+
+def _shown(clean: Clean, value: object) -> object:
     """A value as shown: commands as typed, hidden characters as their code points."""
-    if isinstance(value, Markup) or not isinstance(value, str):
+    if isinstance(value, Markup | Address) or not isinstance(value, str):
         return value
-    return visible(typed(value))
+    return visible(typed(clean(value)))
 
 
-def _shown_without_secrets(value: object) -> object:
-    if isinstance(value, Markup) or not isinstance(value, str):
-        return value
-    return _visible_without_secrets(value)
-
-
-def _text(value: str, key: str | None = None) -> Markup:
+def _text(clean: Clean, value: str, key: str | None = None) -> Markup:
     """Text of memory as its author wrote it, not to decide on."""
-    return escape(readable(typed(value)))
+    return escape(readable(typed(_clean_value(clean, value, key))))
+
+
+def _clean_value(clean: Clean, value: str, key: str | None) -> str:
+    name = f"{key}: " if key else ""
+    return clean(name + value).removeprefix(name)
 
 
 def _texts(marked: Sequence[tuple[str, bool]]) -> list[tuple[Markup, bool]]:
@@ -581,34 +586,19 @@ def _texts(marked: Sequence[tuple[str, bool]]) -> list[tuple[Markup, bool]]:
     return [(escape(part), mark) for part, (_, mark) in zip(parts, marked, strict=True)]
 
 
-def _text_without_secrets(value: str, key: str | None = None) -> Markup:
-    return _text(_value_without_secrets(value, key))
-
-
-@lru_cache(10_000)
-def _visible_without_secrets(text: str) -> object:
-    return _shown(secrets.redact(text))
-
-
-def _pieces_without_secrets(
-    shown: tuple[Piece, ...], key: str | None = None, exact: bool = False
+def _pieces(
+    clean: Clean, shown: tuple[Piece, ...], key: str | None = None, exact: bool = False
 ) -> Markup:
-    """A difference by words without secrets, which are looked for in each text with its key."""
-    texts = [
+    """A difference; secrets are looked for in each of its texts, with its key.
+
+    `exact`: to decide on, so that nothing in it is hidden.
+    """
+    both = [
         "".join(text for kind, text in shown if kind is not left_out)
         for left_out in (DiffKind.IN, DiffKind.OUT)
     ]
-    clean = [_value_without_secrets(text, key) for text in texts]
-    return _pieces(shown if clean == texts else difference(*clean), exact=exact)
-
-
-def _value_without_secrets(value: str, key: str | None) -> str:
-    name = f"{key}: " if key else ""
-    return secrets.redact(name + value).removeprefix(name)
-
-
-def _pieces(shown: tuple[Piece, ...], key: str | None = None, exact: bool = False) -> Markup:
-    """A difference; `exact`: to decide on, so that nothing in it is hidden."""
+    if (cleaned := [_clean_value(clean, text, key) for text in both]) != both:
+        shown = difference(*cleaned)
     texts = [text for _, text in shown]
     written = Markup("")
     for (kind, _), text in zip(

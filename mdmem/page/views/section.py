@@ -300,13 +300,12 @@ def file(reader: Reader, query: Query) -> Page:
     address = partial(reader.links.file, path, at=at)
     start = _Range(first.body if first else document.front)
     body = _text(reader, query, document, start, marks, address)
-    tags = frontmatter.tags(document)[:_MOST_TAGS]
     at_query = {"at": at} if at else {}
     values: dict[str, Any] = {
         **body,
         "path": path,
         "section": None,
-        "tags": [(tag, reader.links.search(tag=tag)) for tag in tags],
+        "tags": frontmatter.tags(document)[:_MOST_TAGS],
         "log_day": layout.day_of(path, reader.memory.workspace.daily),
         "index": _index(reader, path, document.sections, at_query),
         "notes": marks.notes,

@@ -523,7 +523,6 @@ def commit(reader: Reader, query: Query) -> Page:
         "first": first,
         "rows": change_rows(reader, listed.changes[:_MOST_IN_COMMIT]),
         "has_more": len(listed.changes) > _MOST_IN_COMMIT,
-        "proposal": reader.links.review(first.proposal) if first and first.proposal else "",
     }
     return Page(
         template="commit",
