@@ -159,13 +159,13 @@ def _decide(reader: Reader, fields: Fields) -> Done:
         raise UsageProblem("a proposal is accepted or rejected")
     decision, _, first = asked[0]
     listed = proposals.standing()
-    card = next((card for card in cards(listed) if card.proposal == proposal), None)
+    card = next((card for card in cards(listed) if card.view.id == proposal), None)
     named = [_named(card, part) for _, _, part in asked] if card and first else []
     if card is None or None in named:
         raise _moved(proposal)
     chosen = [each for each in named if each is not None]
     shown = {card.shown, *(item.shown for item, _ in chosen[: 2 - len(chosen)])}
-    if fields.get("tip", "") != card.tip or fields.get("shown", "") not in shown:
+    if fields.get("tip", "") != card.view.tip or fields.get("shown", "") not in shown:
         raise _moved(proposal)
     accepts = decision == "accept"
     if first:
@@ -180,7 +180,7 @@ def _decide(reader: Reader, fields: Fields) -> Done:
             stamp=listed.numbered.stamp or None,
             anyway=accepts and any(not value.row.is_fresh for _, value in chosen),
             leaves=not chosen,
-            expect=((proposal, card.tip),),
+            expect=((proposal, card.view.tip),),
         )
     )
     if decided.moved is not None:
@@ -196,7 +196,7 @@ _DECISIONS = ("accept", "reject", "reject-item")
 def _named(card: Card, part: str) -> tuple[ReviewItem, ReviewValue] | None:
     for item in card.items:
         for value in item.values:
-            if (value.proposal, value.part) == (card.proposal, part):
+            if (value.listed.proposal, value.listed.view.name) == (card.view.id, part):
                 return item, value
     return None
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from datetime import datetime
 
-from mdmem.model import CommitId, FactId, FilePath, SectionPath
+from mdmem.model import CommitId, FactId, SectionPath
 from mdmem.model.errors import PathProblem
 from mdmem.model.history import FactHistory, ShowHistory
 from mdmem.model.proposals import (
@@ -16,13 +15,12 @@ from mdmem.model.proposals import (
     PartOp,
     PartState,
     PartView,
-    PlaceChange,
     ProposalList,
     ProposalView,
     ReviewResult,
 )
 from mdmem.model.searches import Hit
-from mdmem.page.pages import Page, Piece, Query, Reader, SourceMark, difference, kept, source_mark
+from mdmem.page.pages import Page, Piece, Query, Reader, difference, kept
 from mdmem.past.differences import DiffKind
 from mdmem.proposals.listings import digest
 from mdmem.show.reviews import proposals_json
@@ -34,12 +32,6 @@ _MAX_ITEMS, _MAX_PAIRS, _MAX_ADVICE = 60, 20, 20
 _MAX_LISTED = 200
 
 
-@dataclass(frozen=True, slots=True)
-class ShownCard:
-    card: Card
-    items: tuple[ReviewItem, ...]
-
-
 def review(reader: Reader, query: Query) -> Page:
     memory = reader.memory
     conflicts, listed = kept(reader, memory.conflicts), memory.proposals.standing()
@@ -48,7 +40,7 @@ def review(reader: Reader, query: Query) -> Page:
     shown, left = [], _MAX_ITEMS
     for card in cards(listed):
         if items := card.own[:left]:
-            shown.append(ShownCard(card, items))
+            shown.append((card, items))
         left -= len(items)
     other = [each for each in advice.advice if each.kind is not AdviceKind.CONTRADICTION]
     pairs = conflicts.conflicts[:_MAX_PAIRS]
@@ -57,7 +49,7 @@ def review(reader: Reader, query: Query) -> Page:
         "reasons": _reasons(reader, [each for pair in pairs for each in (pair.first, pair.second)]),
         "pair_count": len(conflicts.conflicts),
         "cards": shown,
-        "places": _places(reader, shown),
+        "places": _places(reader, [item for _, items in shown for item in items]),
         "item_count": len(listed.numbered.items),
         "advice": other[:_MAX_ADVICE],
         "hidden_advice": len(other[_MAX_ADVICE:]),
@@ -86,13 +78,14 @@ def proposal(reader: Reader, query: Query) -> Page:
     listed = memory.proposals.standing()
     view = next((view for view in listed.views if view.id == named), None)
     view = view or memory.proposals.show(named)
-    card = next((card for card in cards(listed) if card.proposal == view.id), None)
-    shown = card and ShownCard(card, card.items[:_MAX_ITEMS])
+    card = next((card for card in cards(listed) if card.view.id == view.id), None)
+    items = card.items[:_MAX_ITEMS] if card else ()
     values = {
         "view": view,
-        "card": shown,
-        "decided": _decided(view),
-        "places": _places(reader, [shown] if shown else []),
+        "card": card,
+        "items": items,
+        "decided": [part_row(each) for each in view.parts if not each.state.waits][:_MAX_ITEMS],
+        "places": _places(reader, items),
         "pair_count": len(kept(reader, memory.conflicts).conflicts),
         "item_count": len(listed.numbered.items),
     }
@@ -118,20 +111,16 @@ def _reasons(reader: Reader, hits: Sequence[Hit]) -> Mapping[FactId, str]:
     return defaultdict(str, kept(reader, reasons, tuple(facts)))
 
 
-def _places(reader: Reader, shown: Sequence[ShownCard]) -> set[tuple[str, SectionPath]]:
-    """The existing sections of the cards' files; a proposal may create its file or section."""
+def _places(reader: Reader, items: Sequence[ReviewItem]) -> set[tuple[str, SectionPath]]:
+    """The existing sections of the items' files; a proposal may create its file or section."""
     places: set[tuple[str, SectionPath]] = set()
-    for path in {item.values[0].row.path for card in shown for item in card.items}:
+    for path in {item.values[0].row.part.path for item in items}:
         try:
             sections = reader.memory.outline(path).sections
         except PathProblem:
             continue
         places.update((path, each.section) for each in sections)
     return places
-
-
-def _decided(view: ProposalView) -> list[PartRow]:
-    return [part_row(part) for part in view.parts if not part.state.waits][:_MAX_ITEMS]
 
 
 # Cards, items and rows of proposals.
@@ -151,36 +140,28 @@ _KINDS = {
 class PartRow:
     """A part for reading. `label` is its text; `now` is the text now in its place."""
 
+    part: PartView
     kind: str
     label: str
     key: str | None
     pieces: tuple[Piece, ...]
-    state: PartState
     now: str | None
-    changed: PlaceChange | None
-    source: SourceMark
-    reason: str | None
-    cites: tuple[str, ...]
-    duplicate_of: str | None
-    contradicts: str | None
-    path: FilePath
-    section: SectionPath
 
     @property
     def is_fresh(self) -> bool:
-        return self.state is PartState.OPEN
+        return self.part.state is PartState.OPEN
 
 
 @dataclass(frozen=True, slots=True)
 class ReviewValue:
-    """One value of an item, with the part to accept. `voices`: other actors who propose it."""
+    """One value of an item, with the part to accept and the tip of its proposal.
+
+    `voices`: other actors who propose it.
+    """
 
     row: PartRow
-    proposal: str
+    listed: ListedPart
     tip: CommitId
-    part: str
-    actor: str
-    since: datetime
     voices: tuple[str, ...]
 
 
@@ -207,14 +188,12 @@ class ReviewItem:
 class Card:
     """An open proposal with the items that have a part of it."""
 
-    proposal: str
-    actor: str
-    tip: CommitId
-    since: datetime
-    reason: str | None
-    total: int
+    view: ProposalView
     items: tuple[ReviewItem, ...]
-    shown: str
+
+    @property
+    def shown(self) -> str:
+        return digest(*(item.shown for item in self.items))
 
     @property
     def plain(self) -> tuple[ReviewItem, ...]:
@@ -223,7 +202,7 @@ class Card:
     @property
     def own(self) -> tuple[ReviewItem, ...]:
         """The items whose newest value is its own, so that a page of all cards has each once."""
-        return tuple(item for item in self.items if item.values[0].proposal == self.proposal)
+        return tuple(item for item in self.items if item.values[0].listed.proposal == self.view.id)
 
 
 def cards(listed: ProposalList) -> tuple[Card, ...]:
@@ -231,7 +210,7 @@ def cards(listed: ProposalList) -> tuple[Card, ...]:
     tips = {view.id: view.tip for view in listed.views}
     items = [_item(item, tips) for item in listed.numbered.items]
     return tuple(
-        _card(view, tuple(item for item in items if view.id in item.proposals))
+        Card(view, tuple(item for item in items if view.id in item.proposals))
         for view in listed.views
     )
 
@@ -249,22 +228,13 @@ def part_row(view: PartView) -> PartRow:
         old_key, old_value = key_and_value(old)
         pieces = difference(old_value, value) if old_key == key else difference(old, shown)
         key = key if old_key == key else None
-    is_overtaken = view.state is PartState.OVERTAKEN
     return PartRow(
+        part=view,
         kind="another value" if view.op is PartOp.UPDATE and key else _KINDS[view.op],
         label=" ".join(shown.split()),
         key=key,
         pieces=pieces,
-        state=view.state,
-        now=_words(view.standing or "nothing") if is_overtaken else None,
-        changed=view.changed if is_overtaken else None,
-        source=source_mark(view.origin.source),
-        reason=view.origin.reason,
-        cites=view.origin.cites,
-        duplicate_of=view.duplicate_of,
-        contradicts=view.contradicts,
-        path=view.path,
-        section=view.section,
+        now=_words(view.standing or "nothing") if view.state is PartState.OVERTAKEN else None,
     )
 
 
@@ -286,23 +256,7 @@ def _review_value(value: tuple[ListedPart, ...], tips: Mapping[str, CommitId]) -
     part = next((each for each in value if each.view.state is PartState.OPEN), value[0])
     return ReviewValue(
         row=part_row(part.view),
-        proposal=part.proposal,
+        listed=part,
         tip=tips[part.proposal],
-        part=part.view.name,
-        actor=part.actor,
-        since=part.since,
         voices=tuple(dict.fromkeys(each.actor for each in value if each is not part)),
-    )
-
-
-def _card(view: ProposalView, items: tuple[ReviewItem, ...]) -> Card:
-    return Card(
-        proposal=view.id,
-        actor=view.actor,
-        tip=view.tip,
-        since=view.since,
-        reason=view.reason,
-        total=len(view.parts),
-        items=items,
-        shown=digest(*(item.shown for item in items)),
     )
