@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
-from mdmem.model import FactId, SectionPath, Source, Status
+from mdmem.model import FactId, Source, Status
 from mdmem.model.prompts import (
     BuildContext,
     ContextBlock,
@@ -15,7 +15,7 @@ from mdmem.model.prompts import (
     count_tokens,
 )
 from mdmem.model.searches import Hit, Search
-from mdmem.page.pages import FilterLink, Page, Query, Reader, SourceMark, source_mark
+from mdmem.page.pages import FilterLink, Page, Query, Reader, source_mark
 from mdmem.show.formatting import days_notes
 from mdmem.show.hits import marked_words, with_excerpts
 from mdmem.startup.records import dataclass, replace
@@ -111,23 +111,15 @@ _FILTERS = ("q", "tag", "kind", "source", "since", "file", "history", "at")
 
 @dataclass(frozen=True, slots=True)
 class HitRow:
-    """A result: its words, with those of the query marked, and its place.
+    """A result, and its words with those of the query marked.
 
     `state` is empty for current entries; `successor` is the current fact in its place.
     """
 
+    hit: Hit
     words: tuple[tuple[str, bool], ...]
-    fact: FactId | None
-    source: SourceMark | None
     state: str
     successor: FactId | None
-    later: FactId | None
-    contradicts: tuple[FactId, ...]
-    who: str | None
-    since: datetime | None
-    path: str
-    section: SectionPath
-    workspace: str | None
     marks: tuple[str, ...]
 
 
@@ -239,18 +231,10 @@ def _request(asked: Query) -> Search | None:
 def _row(hit: Hit, query: str, successors: Mapping[FactId, FactId]) -> HitRow:
     state = "" if hit.status is Status.CURRENT else hit.status.value
     return HitRow(
+        hit=hit,
         words=marked_words(hit.text, query),
-        fact=hit.fact if hit.workspace is None else None,
-        source=source_mark(hit.source, hit.claimed_by) if hit.source else None,
         state="forgotten" if hit.retracted else state,
         successor=(successors.get(hit.fact) if hit.fact else None) or hit.superseded_by,
-        later=hit.later,
-        contradicts=hit.contradicts,
-        who=hit.author,
-        since=hit.since,
-        path=hit.path,
-        section=hit.section,
-        workspace=hit.workspace,
         marks=tuple(
             word
             for word, holds in (

@@ -4,8 +4,8 @@ files, each rendered for reading.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from datetime import date, datetime, timedelta
+from collections.abc import Iterable
+from datetime import date, timedelta
 from typing import Any
 
 from mdmem import secrets
@@ -20,9 +20,9 @@ from mdmem.model.history import (
     ShowTrends,
 )
 from mdmem.model.prompts import BuildContext
-from mdmem.model.proposals import PartView, ProposalView
+from mdmem.model.proposals import PartView
 from mdmem.model.reads import FileRow, ListFiles
-from mdmem.model.searches import ConflictView, FactList, Hit, ListFacts
+from mdmem.model.searches import FactList, Hit, ListFacts
 from mdmem.page import charts
 from mdmem.page.pages import Page, Query, Reader, change_rows, kept, number_in
 from mdmem.show.maintenance import is_sound
@@ -40,8 +40,7 @@ _MOST_SECTIONS, _MOST_TAGS = 12, 60
 class SectionLink:
     words: str
     address: str
-    level: int = 1
-    facts: int | None = None
+    facts: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,21 +109,6 @@ _MOST_CHARACTERS = 160
 _OPS = {"delete": "to remove", "retract": "to retract", "confirm": "to confirm"}
 
 
-@dataclass(frozen=True, slots=True)
-class WaitingRow:
-    tag: str
-    tone: str
-    text: str
-    address: str
-    key: str | None = None
-    other: str | None = None
-    who: str | None = None
-    more: int = 0
-    since: datetime | None = None
-    until: date | None = None
-    can_save: bool = False
-
-
 def today(reader: Reader, query: Query) -> Page:
     memory, now = reader.memory, reader.now()
     curated, logged = (changes_of_day(reader, now.date(), where) for where in (CURATED, LOGS))
@@ -133,12 +117,10 @@ def today(reader: Reader, query: Query) -> Page:
     conflicts, standing = kept(reader, memory.conflicts), kept(reader, memory.proposals.standing)
     unsaved = memory.unsaved()
     expired, expiring = _expired(reader), _expiring(reader)
-    proposals = [view for view in standing.views if view.waits]
-    waiting = [
-        *(_conflict_row(reader, each) for each in conflicts.conflicts[:_MOST_CONFLICTS]),
-        *(_proposal_row(reader, each) for each in proposals[:_MOST_PROPOSALS]),
-        *(_unsaved_row(reader, unsaved, number) for number in range(len(unsaved))[:_MOST_LINES]),
-        *(_expired_row(reader, hit) for hit in expired[:_MOST_LINES]),
+    proposals = [
+        (view, [part for part in view.parts if part.state.waits])
+        for view in standing.views
+        if view.waits
     ]
     values: dict[str, Any] = {
         "fact_count": fact_count,
@@ -152,7 +134,15 @@ def today(reader: Reader, query: Query) -> Page:
         "changed_count": _count(curated),
         "logged": change_rows(reader, logged.changes[:_MOST_ROWS]),
         "logged_count": _count(logged),
-        "waiting": waiting,
+        "conflicts": [
+            (each.key, _value(each.first, each.key), _value(each.second, each.key))
+            for each in conflicts.conflicts[:_MOST_CONFLICTS]
+        ],
+        "proposals": [
+            (view, parts, _proposed(parts[0])) for view, parts in proposals[:_MOST_PROPOSALS]
+        ],
+        "unsaved": unsaved[:_MOST_LINES],
+        "expired": [(hit, _value(hit)) for hit in expired[:_MOST_LINES]],
         "waiting_count": len(conflicts.conflicts) + len(standing.numbered.items),
         "not_shown": max(0, len(unsaved) - _MOST_LINES) + max(0, len(expired) - _MOST_LINES),
         "expiring": expiring.facts,
@@ -233,66 +223,16 @@ def _notes(*notes: Iterable[str]) -> tuple[str, ...]:
 # Waiting.
 
 
-def _conflict_row(reader: Reader, conflict: ConflictView) -> WaitingRow:
-    return WaitingRow(
-        tag="contradiction",
-        tone="warn",
-        key=conflict.key,
-        text=_value(conflict.first, conflict.key),
-        other=_value(conflict.second, conflict.key),
-        address=reader.links.review(),
-    )
-
-
-def _value(hit: Hit, key: str | None) -> str:
-    text = _without_secrets(hit)
+def _value(hit: Hit, key: str | None = None) -> str:
+    """The text of a fact, or its value; without secrets, since one that is cut is not detected."""
+    text = secrets.redact(hit.text)
     return shortened(key_and_value(text)[1] if key else text, _MOST_CHARACTERS)
-
-
-def _without_secrets(hit: Hit) -> str:
-    """The text of a fact without secrets, for cutting: one that is cut is not detected."""
-    return secrets.redact(hit.text)
-
-
-def _proposal_row(reader: Reader, proposal: ProposalView) -> WaitingRow:
-    first, *others = [part for part in proposal.parts if part.state.waits]
-    return WaitingRow(
-        tag="proposal",
-        tone="accent",
-        who=first.origin.actor or proposal.actor,
-        text=_proposed(first),
-        more=len(others),
-        since=proposal.since,
-        address=reader.links.review(proposal.id),
-    )
 
 
 def _proposed(part: PartView) -> str:
     words = " ".join(parse_text(part.new or part.old or "").text.split())
     op = _OPS.get(part.op.value)
     return shortened(f"{op}: {words}" if op else words, _MOST_CHARACTERS)
-
-
-def _unsaved_row(reader: Reader, paths: Sequence[str], number: int) -> WaitingRow:
-    """A file with unsaved edits; the first one has the form, which saves them all."""
-    path = paths[number]
-    return WaitingRow(
-        tag="not saved",
-        tone="",
-        text=path,
-        address=reader.links.file(path),
-        can_save=reader.can_write and number == 0,
-    )
-
-
-def _expired_row(reader: Reader, hit: Hit) -> WaitingRow:
-    return WaitingRow(
-        tag="expired",
-        tone="",
-        text=shortened(_without_secrets(hit), _MOST_CHARACTERS),
-        until=hit.until,
-        address=reader.links.fact(hit.fact or ""),
-    )
 
 
 # Expiry.

@@ -110,7 +110,7 @@ def fact(reader: Reader, query: Query) -> Page:
         "values": values,
         "left_out": len(history.chain) > len(chain),
         "notes": history.notes,
-        "successor": None if is_current else _successor(reader, history.fact),
+        "successor": None if is_current else memory.successors([history.fact]).get(history.fact),
         "contradicting": contradicting,
         "chart": _chart(values, contradicting, reader.now()) if values else "",
         "said": _said(reader, history) if links.is_served else (),
@@ -136,10 +136,6 @@ def _value(link: FactLink, chain: Sequence[FactLink]) -> Value:
         source=source_mark(link.made.source, link.made.claimed_by),
         removed_by=None if is_replaced else end,
     )
-
-
-def _successor(reader: Reader, fact: FactId) -> FactId | None:
-    return reader.memory.successors([fact]).get(fact)
 
 
 def _unsaved_text(reader: Reader, fact: FactId) -> str:
@@ -233,25 +229,11 @@ _NOT_OVER = (Status.CURRENT, Status.EXPIRED)
 
 
 @dataclass(frozen=True, slots=True)
-class HeadingLink:
-    words: str
-    address: str
-    level: int = 1
-
-
-@dataclass(frozen=True, slots=True)
 class VersionRow:
     """A version of a section: its number (1: the oldest), its author, and its changes."""
 
     number: int
     made: Made
-    lines: tuple[ComparedLine, ...]
-    left_out: int
-
-
-@dataclass(frozen=True, slots=True)
-class PastVersion:
-    row: VersionRow
     lines: tuple[ComparedLine, ...]
     left_out: int
 
@@ -300,16 +282,17 @@ def file(reader: Reader, query: Query) -> Page:
     address = partial(reader.links.file, path, at=at)
     start = _Range(first.body if first else document.front)
     body = _text(reader, query, document, start, marks, address)
-    at_query = {"at": at} if at else {}
     values: dict[str, Any] = {
         **body,
         "path": path,
         "section": None,
         "tags": frontmatter.tags(document)[:_MOST_TAGS],
         "log_day": layout.day_of(path, reader.memory.workspace.daily),
-        "index": _index(reader, path, document.sections, at_query),
+        "index": document.sections[:_MOST_INDEXED],
+        "section_count": len(document.sections),
+        "day_shown": at,
         "notes": marks.notes,
-        "linked_from": () if at else _linked_from(reader, path),
+        "linked_from": () if at else kept(reader, reader.memory.linking_to, path),
         "history": None,
     }
     data = {**to_json(reader.memory.outline(path)), "text": text} if not at else view
@@ -343,8 +326,7 @@ def section(reader: Reader, query: Query) -> Page:
     marks = _Marks(reader, path, is_past=bool(day))
     newest = number or number_in(query, "upto") or history.total
     versions = [_version_row(newest - at, each) for at, each in enumerate(history.revisions)]
-    at_day = {"at": day} if day else {}
-    address = partial(reader.links.section, path, names, nth=place.nth, **at_day)
+    address = partial(reader.links.section, path, names, nth=place.nth, at=day)
     now = read_entries(view.text if view else "")
     values: dict[str, Any] = {
         **_text(reader, query, *shown, marks, address, _WITH_VERSIONS),
@@ -355,10 +337,12 @@ def section(reader: Reader, query: Query) -> Page:
         "view": view,
         "tags": (),
         "log_day": None,
-        "index": _index(reader, path, shown[1].inner, at_day),
+        "index": shown[1].inner[:_MOST_INDEXED],
+        "section_count": len(shown[1].inner),
+        "day_shown": day,
         "notes": marks.notes,
         "linked_from": (),
-        "facts": marks.current,
+        "facts": len(marks.hits),
         "over": marks.over,
         "history": history,
         "versions": versions,
@@ -466,10 +450,6 @@ class _Marks:
         self.over = 0
         self.notes: tuple[str, ...] = ()
 
-    @property
-    def current(self) -> int:
-        return len(self.hits)
-
     def __call__(self, listed: Sequence[Entry]) -> dict[int, EntryMark]:
         facts = [entry.fact for entry in listed if entry.fact]
         answer = facts_now(self._reader, facts, self._path)
@@ -495,26 +475,6 @@ class _Marks:
                 self._now,
             )
         return marks
-
-
-def _linked_from(reader: Reader, path: FilePath) -> list[tuple[Hit, str]]:
-    """The entries elsewhere that link to a file, each with the address of its fact or section."""
-    links = reader.links
-    return [
-        (hit, links.fact(hit.fact) if hit.fact else links.section(hit.path, hit.section))
-        for hit in kept(reader, reader.memory.linking_to, path)
-    ]
-
-
-def _index(
-    reader: Reader, path: FilePath, sections: Sequence[Section], more: Mapping[str, Any]
-) -> tuple[list[HeadingLink], int]:
-    """Links to sections, and the number of those left out."""
-    links = [
-        HeadingLink(each.title, reader.links.section(path, each.path, **more), each.level)
-        for each in sections[:_MOST_INDEXED]
-    ]
-    return links, max(0, len(sections) - _MOST_INDEXED)
 
 
 def _now(reader: Reader, place: _Place) -> tuple[_Place, SectionView | None]:
@@ -544,10 +504,12 @@ def _version_row(number: int, revision: RevisionView) -> VersionRow:
 
 def _past(
     reader: Reader, row: VersionRow, revision: RevisionView, now: Sequence[Entry]
-) -> PastVersion:
+) -> VersionRow:
+    """A version with all of its lines, each against now."""
     then = read_entries(revision.text)
     lines = compare(then, now, reader.memory.successors)
-    return PastVersion(row, tuple(lines[:_MOST_LINES]), max(0, len(lines) - _MOST_LINES))
+    left_out = max(0, len(lines) - _MOST_LINES)
+    return replace(row, lines=tuple(lines[:_MOST_LINES]), left_out=left_out)
 
 
 # Two texts of a section compared, line by line; all of it pure.

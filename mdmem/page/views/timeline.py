@@ -60,13 +60,6 @@ class Figure:
     rows: Sequence[tuple[str, ...]]
 
 
-@dataclass(frozen=True, slots=True)
-class Share:
-    name: str
-    chart: Markup
-    count: int
-
-
 def trends(reader: Reader, query: Query) -> Page:
     memory = reader.memory
     facts = kept(reader, memory.trends, ShowTrends(_TREND_DAYS))
@@ -78,24 +71,24 @@ def trends(reader: Reader, query: Query) -> Page:
         "notes": facts.notes,
         "figures": [_current(facts, days), _churn(days)],
         "writers": [
-            Share(
-                name=writer.name,
-                chart=charts.small_bars(
+            (
+                writer.name,
+                charts.small_bars(
                     f"{writer.name}: {number_of(writer.count, 'change')}", writer.days[skipped:]
                 ),
-                count=writer.count,
+                writer.count,
             )
             for writer in facts.writers[:_MOST_ROWS]
         ],
         "other_writers": len(facts.writers[_MOST_ROWS:]),
         "kinds": [
-            Share(
-                name=kind.kind or "no kind",
-                chart=charts.small_line(
+            (
+                kind.kind or "no kind",
+                charts.small_line(
                     f"{kind.kind or 'no kind'}: {number_of(kind.count, 'current fact')}",
                     kind.days[skipped:],
                 ),
-                count=kind.count,
+                kind.count,
             )
             for kind in facts.kinds[:_MOST_ROWS]
         ],
