@@ -72,7 +72,7 @@ def build_app(reader: Reader, ending: asyncio.Event | None = None) -> Starlette:
             *forms,
             Route(MOVED, _moved(reader, ending or asyncio.Event())),
             Route("/static/{hash}/{name}", _static),
-            Route("/favicon.ico", _no_icon),
+            Route("/favicon.ico", lambda request: Response(status_code=204)),
         ],
         exception_handlers={HTTPException: _no_page(reader)},
     )
@@ -148,7 +148,7 @@ def _sent(reader: Reader, request: Request, fields: dict[str, str]) -> Response:
 
 
 def _response(reader: Reader, request: Request, page: Page) -> Response:
-    if wants_json(request):
+    if _JSON in request.headers.get("accept", ""):
         return Response(json_line(to_json(page.data)), page.status, media_type=_JSON)
     frame = outcome_of(lambda: frame_of(reader, request.query_params.get("done")))
     if isinstance(frame, Exception):
@@ -157,10 +157,6 @@ def _response(reader: Reader, request: Request, page: Page) -> Response:
         frame = Frame(name="mdmem", now=datetime.now(UTC))  # a failure is told even without memory
     html = rendering.html(reader, page, frame)
     return HTMLResponse(html.encode(errors="replace"), page.status)
-
-
-def wants_json(request: Request) -> bool:
-    return _JSON in request.headers.get("accept", "")
 
 
 def failure(reader: Reader, request: Request, problem: Exception) -> Response:
@@ -187,10 +183,6 @@ def status_of(problem: MdmemError) -> int:
 
 _NOT_THERE = {"not-allowed", "bad-path", "not-memory", "unsupported-file"}
 _MOVED = {"overtaken", "proposals-moved", "cannot-revert", "revert-conflict"}
-
-
-def _no_icon(request: Request) -> Response:
-    return Response(status_code=204)
 
 
 def _static(request: Request) -> Response:

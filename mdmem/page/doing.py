@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from secrets import token_urlsafe
 from typing import Any, TypeAlias
-from urllib.parse import parse_qsl, urlencode
+from urllib.parse import urlencode
 
 from mdmem.memory import Memory
 from mdmem.model import CommitId, FactId, FileKind, Source, Status
@@ -35,7 +35,7 @@ from mdmem.model.writes import (
     WriteOptions,
     WriteResult,
 )
-from mdmem.page.pages import COMMIT, Done, Page, Reader, own_path
+from mdmem.page.pages import COMMIT, Done, Page, Reader, address_parts, failure_title, own_path
 from mdmem.page.views.review import Card, ReviewItem, ReviewValue, cards
 from mdmem.startup.records import replace
 from mdmem.text.document import join_path
@@ -67,7 +67,7 @@ def do(reader: Reader, verb: str, fields: Fields) -> str | Page:
     reader.done[name] = done
     while len(reader.done) > MAX_LINES:
         reader.done.pop(next(iter(reader.done)), None)
-    return _with_line(done.address or _back(fields), name)
+    return _back({**fields, "back": done.address or fields.get("back", "")}, name)
 
 
 def refused_page(
@@ -76,12 +76,11 @@ def refused_page(
     fact = FactId(fields.get("fact", ""))
     is_replaced = fact and is_stale(verb, problem)
     current = reader.memory.successors((fact,)).get(fact, fact) if is_replaced else fact
-    titles = {409: "It has changed since", 500: "This is a bug in mdmem"}
-    title = None if isinstance(problem, RefusedChange) else titles.get(status)
+    title = failure_title(0 if isinstance(problem, RefusedChange) else status)
     return _ask_again(
         verb,
         {**fields, "fact": current},
-        title=title or "This cannot be done",
+        title=title,
         status=status,
         told=failure_json(problem, typed),
     )
@@ -119,17 +118,13 @@ def _ask_again(
 _TYPED = ("text", "reason", "key", "kind", "section", "fact")
 
 
-def _back(fields: Fields) -> str:
+def _back(fields: Fields, done: str = "") -> str:
+    """The address to go back to; `done` names the result to show there."""
     address, _, place = own_path(fields.get("back", "")).partition("#")
-    path, _, query = address.partition("?")
-    pairs = [pair for pair in parse_qsl(query, keep_blank_values=True) if pair[0] != "done"]
-    return (f"{path}?{urlencode(pairs)}" if pairs else path) + (f"#{place}" if place else "")
-
-
-def _with_line(address: str, name: str) -> str:
-    page, _, place = address.partition("#")
-    line = f"{page}{'&' if '?' in page else '?'}done={name}"
-    return f"{line}#{place}" if place else line
+    path, query = address_parts(address)
+    pairs = [pair for pair in query if pair[0] != "done"] + ([("done", done)] if done else [])
+    asked = f"?{urlencode(pairs, errors='surrogateescape')}" if pairs else ""
+    return f"{path}{asked}#{place}" if place else f"{path}{asked}"
 
 
 def _need(fields: Fields, name: str) -> str:
@@ -327,32 +322,31 @@ def _save(reader: Reader, fields: Fields) -> Done:
 
 
 def _log(reader: Reader, fields: Fields) -> Done | Page:
-    text = _need(fields, "text")
-    change = Log(text=text, kind=fields.get("kind", "").strip() or None, options=_person(fields))
-    return _add(reader, "log", fields, change) or _done("Logged", text, reader.memory.apply(change))
+    change = Log(
+        text=_need(fields, "text"),
+        kind=fields.get("kind", "").strip() or None,
+        options=_person(fields),
+    )
+    return _add(reader, "log", "Logged", fields, change)
 
 
 def _remember(reader: Reader, fields: Fields) -> Done | Page:
-    text = _need(fields, "text")
     change = Remember(
-        text=text,
+        text=_need(fields, "text"),
         key=fields.get("key", "").strip() or None,
         section=fields.get("section", "").strip() or None,
         options=_person(fields),
     )
-    return _add(reader, "remember", fields, change) or _done(
-        "Remembered", text, reader.memory.apply(change)
-    )
+    return _add(reader, "remember", "Remembered", fields, change)
 
 
-def _add(reader: Reader, verb: str, fields: Fields, change: Log | Remember) -> Page | None:
-    """Ask whether a text replaces what it resembles, unless the person has been asked."""
-    if fields.get("anyway"):
-        return None
+def _add(
+    reader: Reader, verb: str, line: str, fields: Fields, change: Log | Remember
+) -> Done | Page:
+    """Add a text; ask first whether it replaces what it resembles, unless that was asked before."""
     preview = replace(change, options=replace(change.options, dry_run=True))
-    like = reader.memory.apply(preview).like
-    if not like:
-        return None
+    if fields.get("anyway") or not (like := reader.memory.apply(preview).like):
+        return _done(line, change.text, reader.memory.apply(change))
     told = {
         "error": "similar",
         "message": "Memory has something similar. Nothing was added yet.",

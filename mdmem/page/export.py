@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from datetime import UTC, datetime
-from functools import cached_property, partial
+from functools import partial
 from html import unescape
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -19,7 +19,6 @@ from mdmem.folder import files, layout
 from mdmem.memory import Memory
 from mdmem.model.errors import HistoryProblem, MdmemError, PathProblem
 from mdmem.model.history import ChangeList, ShowChanges
-from mdmem.model.searches import ConflictList
 from mdmem.page import rendering
 from mdmem.page.pages import Frame, Links, Reader, address_parts, error_page, frame_of
 from mdmem.page.views import ROUTES
@@ -92,13 +91,6 @@ class _CommittedMemory(Memory):
 
     first: str | None = None
     """The first day in ISO form; None: all days."""
-
-    @cached_property
-    def _conflicts(self) -> ConflictList:
-        return super().conflicts()
-
-    def conflicts(self) -> ConflictList:
-        return self._conflicts
 
     @property
     def workspace(self) -> Workspace:

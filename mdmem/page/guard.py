@@ -135,7 +135,7 @@ class Guard:
             if scope["path"] != MOVED and not _values(scope, _BY_ITSELF):
                 self.last_request = time.monotonic()
             body = await self._read_form(scope, receive)
-            await self._app(scope, _Replay(body, receive), answer.send)
+            await self._app(scope, _replay(body, receive), answer.send)
         except _Refused as refused:
             await answer.refuse(refused.refusal, self._more_headers(refused.refusal))
         except Exception:  # a bug has an answer with the headers too, and is raised on
@@ -242,18 +242,14 @@ def _values(scope: Scope, name: bytes) -> list[bytes]:
     return [value for header, value in scope["headers"] if header == name]
 
 
-class _Replay:
+def _replay(body: bytes, receive: Receive) -> Receive:
     """A receiver that repeats a body that the guard has read."""
+    messages: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 
-    def __init__(self, body: bytes, receive: Receive) -> None:
-        self._body: bytes | None = body
-        self._receive = receive
+    async def receive_again() -> Message:
+        return messages.pop() if messages else await receive()
 
-    async def __call__(self) -> Message:
-        body, self._body = self._body, None
-        if body is None:
-            return await self._receive()
-        return {"type": "http.request", "body": body, "more_body": False}
+    return receive_again
 
 
 class _Answer:

@@ -70,12 +70,14 @@ class Links:
 
     def file(self, path: str, **query: Any) -> Address:
         """A file; `from`, `at`."""
-        return _address(f"/f/{_quoted(path)}", query)
+        return _address(f"/f/{quote(path, errors=_BYTES)}", query)
 
     def section(self, path: str, section: SectionPath, **query: Any) -> Address:
         """A section, or the text before the first heading; `at` is a version or a day."""
         page = "f" if section else "s"
-        return _address(f"/{page}/{_quoted(path)}", {"section": join_path(section), **query})
+        return _address(
+            f"/{page}/{quote(path, errors=_BYTES)}", {"section": join_path(section), **query}
+        )
 
     def fact(self, fact: str) -> Address:
         return Address(f"/fact/{quote(fact, safe='')}")
@@ -108,10 +110,6 @@ class Links:
 def _address(path: str, query: Mapping[str, Any]) -> Address:
     given = {name: str(value) for name, value in query.items() if value not in (None, "", False)}
     return Address(f"{path}?{urlencode(given, errors=_BYTES)}" if given else path)
-
-
-def _quoted(path: str) -> str:
-    return quote(path, errors=_BYTES)
 
 
 def address_parts(address: str) -> tuple[str, list[tuple[str, str]]]:
@@ -423,12 +421,16 @@ def stamp_of(reader: Reader) -> str:
     return hashlib.sha256(look.encode("utf-8", "surrogateescape")).hexdigest()[:16]
 
 
+def failure_title(status: int) -> str:
+    titles = {409: "It has changed since", 500: "This is a bug in mdmem"}
+    return titles.get(status, "This cannot be done")
+
+
 def error_page(problem: MdmemError, status: int, query: str = "") -> Page:
     message, hint = map(secrets.redact, (problem.message, problem.hint))
-    titles = {404: "Not found", 409: "It has changed since", 500: "This is a bug in mdmem"}
     return Page(
         template="error",
-        title=titles.get(status, "This cannot be done"),
+        title="Not found" if status == 404 else failure_title(status),
         values={"message": message, "hint": hint, "query": query},
         data=failure_json(problem),
         status=status,

@@ -172,8 +172,11 @@ class MemoryRenderer(HTMLRenderer):
     def block_code(self, code: str, info: str | None = None) -> str:
         return f"<pre><code>{mistune.escape(readable(code))}</code></pre>\n"
 
-    def list_item(self, text: str, mark: EntryMark | None = None) -> str:
-        return f"<li>{text}</li>\n" if mark is None else self._entry("entry", text, mark)
+    def list_item(self, text: str, mark: EntryMark | None = None, names: str = "") -> str:
+        if mark:
+            names = f"{names} entry".strip()
+            text = f"{f'<del>{text}</del>' if mark.over else text}{mark.html}"
+        return f'<li class="{names}">{text}</li>\n' if names else f"<li>{text}</li>\n"
 
     def table(self, text: str) -> str:
         region = 'class="wide" tabindex="0" role="region" aria-label="Table"'
@@ -230,14 +233,7 @@ class MemoryRenderer(HTMLRenderer):
     ) -> str:
         sign, word = _TASKS[checked]
         box = f'<span aria-hidden="true">{sign}</span><span class="words">{word}:</span>'
-        words = f"{box} {text}"
-        if mark is None:
-            return f'<li class="task">{words}</li>\n'
-        return self._entry("task entry", words, mark)
-
-    def _entry(self, names: str, words: str, mark: EntryMark) -> str:
-        shown = f"<del>{words}</del>" if mark.over else words
-        return f'<li class="{names}">{shown}{mark.html}</li>\n'
+        return self.list_item(f"{box} {text}", mark, "task")
 
     def _link_to(self, address: str, words: str) -> str:
         return f'<a href="{self.escape_attribute(address)}">{words}</a>' if address else words
@@ -469,10 +465,10 @@ _MEDIA_TYPES = {
     "page.js": "text/javascript; charset=utf-8",
 }
 _MARKS = {
-    DiffKind.OUT: (Markup("<del>"), Markup("</del>")),
-    DiffKind.IN: (Markup("<ins>"), Markup("</ins>")),
+    DiffKind.OUT: Markup("<del>{}</del>"),
+    DiffKind.IN: Markup("<ins>{}</ins>"),
+    DiffKind.KEPT: Markup("{}"),
 }
-_NO_MARKS = Markup(""), Markup("")
 _WEEK = timedelta(days=6)
 
 
@@ -526,7 +522,7 @@ def entry_mark(
 
 @cache
 def _environment(is_served: bool) -> Environment:
-    clean = _as_it_is if is_served else lru_cache(10_000)(secrets.redact)
+    clean = str if is_served else lru_cache(10_000)(secrets.redact)
     environment = Environment(
         loader=FileSystemLoader(installed.path("templates", "page")),
         autoescape=True,
@@ -557,10 +553,6 @@ def _environment(is_served: bool) -> Environment:
 
 Clean: TypeAlias = Callable[[str], str]
 """A text without its secrets, for an export; unchanged for a served page."""
-
-
-def _as_it_is(text: str) -> str:
-    return text
 
 
 def _shown(clean: Clean, value: object) -> object:
@@ -600,13 +592,10 @@ def _pieces(
     if (cleaned := [_clean_value(clean, text, key) for text in both]) != both:
         shown = difference(*cleaned)
     texts = [text for _, text in shown]
-    written = Markup("")
-    for (kind, _), text in zip(
-        shown, map(visible, texts) if exact else readable_parts(texts), strict=True
-    ):
-        start, end = _MARKS.get(kind, _NO_MARKS)
-        written += start + text + end
-    return written
+    parts = map(visible, texts) if exact else readable_parts(texts)
+    return Markup("").join(
+        _MARKS[kind].format(text) for (kind, _), text in zip(shown, parts, strict=True)
+    )
 
 
 def time(moment: datetime, now: datetime) -> Markup:

@@ -123,12 +123,6 @@ class HitRow:
     marks: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class FilterRow:
-    name: str
-    choices: tuple[FilterLink, ...]
-
-
 def search(reader: Reader, query: Query) -> Page:
     memory = reader.memory
     asked = {name: query[name].strip() for name in _FILTERS if query.get(name, "").strip()}
@@ -168,17 +162,8 @@ def search(reader: Reader, query: Query) -> Page:
 _MOST_PLACES = 6
 
 
-@dataclass(frozen=True, slots=True)
-class PlaceLink:
-    """Somewhere to go: a file, a section, a fact, or a form that is opened there."""
-
-    kind: str
-    words: str
-    address: str
-
-
 def go(reader: Reader, query: Query) -> Page:
-    """Where some words may lead: to files, sections and facts, and to forms."""
+    """Where some words may lead, by kind, words and address: files, sections, facts, forms."""
     asked = query.get("q", "").strip()
     links = reader.links
     folded = asked.casefold().split()
@@ -195,21 +180,20 @@ def go(reader: Reader, query: Query) -> Page:
         if hit.section and any(word in hit.section[-1].casefold() for word in folded)
     )
     places = [
-        *(PlaceLink("file", path, links.file(path)) for path in paths[:_MOST_PLACES]),
+        *(("file", path, links.file(path)) for path in paths[:_MOST_PLACES]),
         *(
-            PlaceLink("section", f"{path} › {section[-1]}", links.section(path, section))
+            ("section", f"{path} › {section[-1]}", links.section(path, section))
             for path, section in list(sections)[:_MOST_PLACES]
         ),
-        *(PlaceLink("fact", hit.text, links.fact(hit.fact)) for hit in own if hit.fact),
+        *(("fact", hit.text, links.fact(hit.fact)) for hit in own if hit.fact),
         *(
-            PlaceLink("form", words, f"{links.today()}?add=1#add")
+            ("form", words, f"{links.today()}?add=1#add")
             for words in (("Log what happened", "Remember a fact") if reader.can_write else ())
             if all(word in words.casefold() for word in folded)
         ),
     ]
     values = {"places": places, "wanted": asked}
-    places_json = {"places": [[each.kind, each.words, each.address] for each in places]}
-    return Page(template="go", title="Go to", values=values, data=places_json, back="/go")
+    return Page(template="go", title="Go to", values=values, data={"places": places}, back="/go")
 
 
 def _request(asked: Query) -> Search | None:
@@ -247,7 +231,9 @@ def _row(hit: Hit, query: str, successors: Mapping[FactId, FactId]) -> HitRow:
     )
 
 
-def _filters(reader: Reader, asked: Query, hits: Sequence[Hit]) -> list[FilterRow]:
+def _filters(
+    reader: Reader, asked: Query, hits: Sequence[Hit]
+) -> list[tuple[str, list[FilterLink]]]:
     today = reader.now().date()
     kinds = {hit.kind for hit in hits if hit.kind}
     files = dict.fromkeys(hit.path for hit in hits if hit.workspace is None)
@@ -268,11 +254,11 @@ def _filters(reader: Reader, asked: Query, hits: Sequence[Hit]) -> list[FilterRo
             values = {chosen: chosen, **values}
         choices = [(any_value, ""), *values.items()]
         if len(choices) > 1:
-            shown = tuple(
+            shown = [
                 FilterLink(words, _with(reader, asked, name, value), value == (chosen or ""))
                 for words, value in choices
-            )
-            rows.append(FilterRow("old facts" if name == "history" else name, shown))
+            ]
+            rows.append(("old facts" if name == "history" else name, shown))
     return rows
 
 

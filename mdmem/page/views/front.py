@@ -1,6 +1,4 @@
-"""The first pages: decisions that wait, changes of today, facts that expire soon, health; and the
-files, each rendered for reading.
-"""
+"""The first pages: decisions that wait, changes of today, facts that expire soon; files; health."""
 
 from __future__ import annotations
 
@@ -9,7 +7,7 @@ from datetime import date, timedelta
 from typing import Any
 
 from mdmem import secrets
-from mdmem.model import FileKind, SectionPath, Status
+from mdmem.model import FileKind, Status
 from mdmem.model.errors import plain
 from mdmem.model.history import (
     CURATED,
@@ -61,7 +59,7 @@ def files(reader: Reader, query: Query) -> Page:
     values: dict[str, Any] = {
         "lines": [_line(reader, row) for row in listed.files],
         "total": listed.total,
-        "notes": tuple(dict.fromkeys(map(plain, (*listed.notes, *tags.notes)))),
+        "notes": _notes(listed.notes, tags.notes),
         "tags": [(each, reader.links.search(tag=each.tag)) for each in tags.tags[:_MOST_TAGS]],
         "newer": reader.links.files(after=max(0, after - _FILES)) if after else "",
         "older": reader.links.files(after=next_page) if next_page < listed.total else "",
@@ -82,7 +80,7 @@ def _line(reader: Reader, row: FileRow) -> FileLine:
     with_facts = [part for part in row.sections if part.facts and not is_log]
     sections = (
         SectionLink(
-            words=_name(part.section),
+            words=part.section[-1] if part.section else "before the first heading",
             address=reader.links.section(row.path, part.section),
             facts=part.facts,
         )
@@ -94,10 +92,6 @@ def _line(reader: Reader, row: FileRow) -> FileLine:
         sections=tuple(sections),
         others=max(0, len(with_facts) - _MOST_SECTIONS),
     )
-
-
-def _name(section: SectionPath) -> str:
-    return section[-1] if section else "before the first heading"
 
 
 BARS = 42
@@ -182,16 +176,10 @@ def changes_of_both(curated: ChangeList, logged: ChangeList) -> ChangeList:
     return replace(curated, changes=tuple(changes))
 
 
-@dataclass(frozen=True, slots=True)
-class Arrival:
-    """The first day of a memory: what came in, and the tokens that a session's start would get."""
-
-    files: tuple[FileRow, ...]
-    file_count: int
-    tokens: int
-
-
-def _arrival(reader: Reader, activity: FactActivity, fact_count: int) -> Arrival | None:
+def _arrival(
+    reader: Reader, activity: FactActivity, fact_count: int
+) -> tuple[list[FileRow], int, int] | None:
+    """What came in on the first day: the largest files, the number of all, tokens for a session."""
     today = reader.now().date()
     earlier = any(each.people or each.agents for each in activity.days if each.day < today)
     if not fact_count or earlier:
@@ -202,7 +190,7 @@ def _arrival(reader: Reader, activity: FactActivity, fact_count: int) -> Arrival
     listed = kept(reader, reader.memory.files, ListFiles(limit=_FILES))
     largest = sorted(listed.files, key=lambda file: -file.facts)[:_MOST_LINES]
     block = kept(reader, reader.memory.context, BuildContext(preview=True))
-    return Arrival(tuple(largest), listed.total, block.tokens)
+    return largest, listed.total, block.tokens
 
 
 def _all_of(reader: Reader, listed: ChangeList) -> str:

@@ -10,7 +10,6 @@ from mdmem.model.errors import PathProblem
 from mdmem.model.history import FactHistory, ShowHistory
 from mdmem.model.proposals import (
     AdviceKind,
-    ListedItem,
     ListedPart,
     PartOp,
     PartState,
@@ -208,7 +207,15 @@ class Card:
 def cards(listed: ProposalList) -> tuple[Card, ...]:
     """The open proposals, oldest first."""
     tips = {view.id: view.tip for view in listed.views}
-    items = [_item(item, tips) for item in listed.numbered.items]
+    items = [
+        ReviewItem(
+            number=item.number,
+            values=tuple(_review_value(value, tips) for value in item.values),
+            proposals=frozenset(part.proposal for value in item.values for part in value),
+            shown=item.shown,
+        )
+        for item in listed.numbered.items
+    ]
     return tuple(
         Card(view, tuple(item for item in items if view.id in item.proposals))
         for view in listed.views
@@ -241,15 +248,6 @@ def part_row(view: PartView) -> PartRow:
 def _words(text: str) -> str:
     words = split_kind(text.strip())[1]
     return words[: before_marks(words)].rstrip() or words
-
-
-def _item(item: ListedItem, tips: Mapping[str, CommitId]) -> ReviewItem:
-    return ReviewItem(
-        number=item.number,
-        values=tuple(_review_value(value, tips) for value in item.values),
-        proposals=frozenset(part.proposal for value in item.values for part in value),
-        shown=item.shown,
-    )
 
 
 def _review_value(value: tuple[ListedPart, ...], tips: Mapping[str, CommitId]) -> ReviewValue:

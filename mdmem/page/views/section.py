@@ -146,7 +146,8 @@ def _unsaved_text(reader: Reader, fact: FactId) -> str:
 
 
 def _contradicting(reader: Reader, fact: FactId) -> list[Hit]:
-    pairs = ((each.first, each.second) for each in reader.memory.conflicts().conflicts)
+    conflicts = kept(reader, reader.memory.conflicts)
+    pairs = ((each.first, each.second) for each in conflicts.conflicts)
     return [
         other
         for first, second in pairs
@@ -199,15 +200,14 @@ def _cut(text: str, key: str | None = None) -> str:
 
 def _said(reader: Reader, history: FactHistory) -> list[Said]:
     cites = dict.fromkeys(cited for link in reversed(history.chain) for cited in link.made.cites)
-    said = []
-    for number, cited in enumerate(cites):
-        if cited in history.gone:
-            said.append(Said(cited, is_gone=True))
-        elif number >= _MOST_SHOWN:
-            said.append(Said(cited))
-        else:
-            said.append(_messages(reader, cited))
-    return said
+    return [
+        Said(cited, is_gone=True)
+        if cited in history.gone
+        else _messages(reader, cited)
+        if number < _MOST_SHOWN
+        else Said(cited)
+        for number, cited in enumerate(cites)
+    ]
 
 
 def _messages(reader: Reader, cited: str) -> Said:

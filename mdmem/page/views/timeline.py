@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import date, timedelta
 from itertools import groupby, islice
 from typing import Any
@@ -301,14 +301,17 @@ def timeline(reader: Reader, query: Query) -> Page:
     last = max(before, date.min + _DAY) - _DAY if before else None
     days, changes = _read_days(reader, wanted, last)
     oldest = days[-1].day if days else None
-    has_older = oldest and _any_change(reader, wanted, oldest - _DAY)
+    until = (oldest - _DAY).isoformat() if oldest else None
+    earlier = replace(wanted, until=until, limit=1, fold=0)
+    has_older = oldest and reader.memory.changes(earlier).changes
     activity = kept(reader, reader.memory.activity, ShowTrends(BARS))
+    writers = [writer.name for writer in activity.writers]
     values: dict[str, Any] = {
         "days": days,
         "chart": charts.bars_by_day(activity.days, reader.links),
         "notes": activity.notes,
-        "who": _who(reader, asked, [writer.name for writer in activity.writers]),
-        "where": _where(reader, asked),
+        "who": _choices(reader, asked, "who", "everybody", writers[:_MOST_WRITERS]),
+        "where": _choices(reader, asked, "where", "everywhere", (CURATED, LOGS)),
         "file": asked.get("file"),
         "all_files": reader.links.days(**{**asked, "file": ""}),
         "older": reader.links.days(before=oldest, **asked) if has_older else "",
@@ -366,28 +369,13 @@ def _day_of(change: FactChange | LargeCommit) -> date:
     return change.made.time.date()
 
 
-def _any_change(reader: Reader, wanted: ShowChanges, last: date) -> bool:
-    one = replace(wanted, until=last.isoformat(), limit=1, fold=0)
-    return bool(reader.memory.changes(one).changes)
-
-
-def _who(reader: Reader, asked: Mapping[str, str], writers: list[str]) -> list[FilterLink]:
-    chosen = asked.get("who", "")
-    named = dict.fromkeys(["", *writers[:_MOST_WRITERS], *([chosen] if chosen else [])])
+def _choices(
+    reader: Reader, asked: Mapping[str, str], name: str, anything: str, values: Sequence[str]
+) -> list[FilterLink]:
+    chosen = asked.get(name, "")
     return [
-        FilterLink(name or "everybody", reader.links.days(**{**asked, "who": name}), name == chosen)
-        for name in named
-    ]
-
-
-def _where(reader: Reader, asked: Mapping[str, str]) -> list[FilterLink]:
-    return [
-        FilterLink(
-            name or "everywhere",
-            reader.links.days(**{**asked, "where": name}),
-            name == asked.get("where", ""),
-        )
-        for name in ("", CURATED, LOGS)
+        FilterLink(value or anything, reader.links.days(**{**asked, name: value}), value == chosen)
+        for value in dict.fromkeys(("", *values, chosen))
     ]
 
 
@@ -465,36 +453,20 @@ def _day_before(reader: Reader, shown: date) -> date | None:
 def _day_after(reader: Reader, shown: date) -> date | None:
     if shown == date.max:
         return None
-    first = shown + _DAY
-    newest = reader.memory.changes(ShowChanges(since=first.isoformat(), limit=1)).changes
+    low = shown + _DAY
+    newest = reader.memory.changes(ShowChanges(since=low.isoformat(), limit=1)).changes
     if not newest:
         return None
-    for last in _ends_of_spans(first, _day_of(newest[0])):
-        if day := _first_day(reader, first, last):
-            return day
-        first = last + _DAY
-    return None
-
-
-def _first_day(reader: Reader, first: date, last: date) -> date | None:
-    """The first day of a span with changes, read one at a time: a day may have very many."""
-    found = None
-    while last >= first:
-        span = ShowChanges(since=first.isoformat(), until=last.isoformat(), limit=1)
-        changes = reader.memory.changes(span).changes
-        if not changes:
-            break
-        found = _day_of(changes[0])
-        last = found - _DAY
-    return found
-
-
-def _ends_of_spans(first: date, end: date) -> Iterator[date]:
-    length = 1
-    while first <= end:
-        last = min(end, first + timedelta(days=length - 1))
-        yield last
-        first, length = last + _DAY, length * _WIDER
+    # a day may have very many changes, so that no span is read but for its newest one
+    high, length = _day_of(newest[0]), _DAY
+    while low < high:
+        last = low + min(length, high - low) - _DAY
+        span = ShowChanges(since=low.isoformat(), until=last.isoformat(), limit=1)
+        if changes := reader.memory.changes(span).changes:
+            high, length = _day_of(changes[0]), _DAY
+        else:
+            low, length = last + _DAY, length * _WIDER
+    return high
 
 
 # One commit.
