@@ -84,6 +84,7 @@ class TestReading:
         assert caller.text("memory_search", query="zebra") == "No match."
         assert "the wiki is at Oslo #ops" in caller.text("memory_search", tags=["#ops"])
         assert "drink: tea" in caller.text("memory_search", query="tea", as_of="2026-03-05")
+        assert "drink: tea" in caller.text("memory_context", as_of="2026-03-05")
         assert (
             caller.failure("memory_search", query="tea", since="1/2/2026")["error"]
             == "ambiguous-date"

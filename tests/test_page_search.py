@@ -207,6 +207,18 @@ class TestContext:
         assert not (memory.workspace.state / "given").exists()
         assert memory.context(BuildContext(prompt="employer", session="s3")).repeated == 0
 
+    def test_what_an_agent_would_have_got(self, memory: Memory) -> None:
+        answer = read(memory, "/context?q=where+is+the+employer&session=s1&at=2026-02-20")
+        text = words(answer)
+        assert "What an agent would have got on Friday 20 February (2026-02-20)" in text
+        assert "employer: works at Linear" in text
+        assert "Notion" not in text
+        assert "/context?q=where+is+the+employer" in addresses(answer)
+        assert 'name="at" value="2026-02-20"' in answer.text
+        assert "works at Notion" not in words(read(memory, "/context?at=2026-02-20"))
+        before = words(read(memory, "/context?at=2020-01-01"))
+        assert "memory begins on 2025-01-01 Use that day or a later one." in before
+
     def test_programs_are_told_the_block(self, memory: Memory) -> None:
         answer = read(memory, "/context?q=employer", accept="application/json").json
         assert "works at Notion" in answer["text"]

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from mdmem.cli.options import (
         FOR_AGENTS,
         Alone,
+        AsOf,
         BlockWindow,
         Budget,
         ExportFolder,
@@ -66,6 +67,7 @@ def context(
             help="The agent session the block is for.",
         ),
     ] = None,
+    as_of: AsOf = None,
     added: With = None,
     alone: Alone = False,
     as_json: Json = False,
@@ -85,6 +87,7 @@ def context(
         profile=profile,
         without=tuple(part for names in without or () for part in names.split(",")),
         session=session,
+        as_of=as_of,
     )
     block = open_memory(call).context(request)
     return Answer(block, block.text, contexts.context_notes(block))

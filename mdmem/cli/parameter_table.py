@@ -234,6 +234,7 @@ TABLE: ParameterTable = {
         ("profile", ("--profile",), str, None, False),
         ("without", ("--without",), list, None, False),
         ("session", ("--session",), str, None, False),
+        ("as_of", ("--as-of",), str, None, False),
         ("added", ("--with",), list, None, False),
         ("alone", ("--alone",), bool, False, False),
         ("as_json", ("--json",), bool, False, False),

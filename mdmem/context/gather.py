@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import date, timedelta
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mdmem.context import parts
 from mdmem.context.given import strip_blocks
@@ -27,7 +27,7 @@ from mdmem.model.prompts import (
     Purpose,
     count_tokens,
 )
-from mdmem.model.searches import Hit, Search
+from mdmem.model.searches import MAX_HITS, Hit, Search
 from mdmem.queries import search
 from mdmem.startup import late
 from mdmem.startup.records import replace
@@ -35,6 +35,9 @@ from mdmem.text import follow_ups
 from mdmem.text.document import parse_bytes
 from mdmem.text.follow_ups import is_follow_up, made_things
 from mdmem.workspace import Progress, Say, Workspace
+
+if TYPE_CHECKING:
+    from mdmem.queries.versions import PastState
 
 _LEAST_ASKED, _TIMES_ASKED, _MOST_ASKED = 24, 3, 300
 _ENTRY_TOKENS = 30
@@ -89,9 +92,13 @@ def build_context(
             stale=False,
         )
 
+    is_past = request.as_of is not None
+    workspace = replace(workspace, added=None) if is_past else workspace
     fresh = partial(search.fresh, workspace, say, progress, without_pool=without_pool)
     # Only a search finds what is laid over an index that is behind; a list of entries does not.
-    index = fresh(current=request.block_purpose is Purpose.PROMPT, in_part=True)
+    index = fresh(
+        current=request.block_purpose is Purpose.PROMPT and not is_past, in_part=not is_past
+    )
     try:
         return _build(workspace, request, prompt, index, given_ids, say, without_pool=without_pool)
     except BrokenIndex:
@@ -117,18 +124,34 @@ def _build(
         notes=index.notes,
         missing=index.missing,
     )
+    past, tasks = (
+        late.module("queries.versions").state_and_file(workspace, request.as_of, TASKS_PATH, say)
+        if request.as_of is not None
+        else (None, None)
+    )
+    block = replace(block, commit=past.commit, as_of=past.words) if past else block
+    today = past.day if past else workspace.now().date()
     members = _members(workspace, index)
     wanted = {part for part in ContextPart if part.value not in request.without}
     offers: dict[ContextPart, Offer] = {}
     if request.block_purpose is Purpose.SESSION:
         offers |= {
             part: offer
-            for part, offer in _promptless_offers(members, request.tokens, say).items()
+            for part, offer in _promptless_offers(
+                members, request.tokens, today, say, index=index, past=past, tasks=tasks
+            ).items()
             if part in wanted
         }
     if prompt is not None and ContextPart.FOUND in wanted and is_typed(prompt):
         block, found = _with_found(
-            workspace, request, prompt, index, given_ids=given_ids, block=block, say=say
+            workspace,
+            request,
+            prompt,
+            index,
+            given_ids=given_ids,
+            block=block,
+            today=today,
+            say=say,
         )
         offers |= {ContextPart.FOUND: found} if found else {}
     return _written(
@@ -139,6 +162,7 @@ def _build(
         offers=offers,
         wanted=wanted,
         block=block,
+        past=past,
         names_missing=without_pool,
     )
 
@@ -151,6 +175,7 @@ def _with_found(
     *,
     given_ids: Collection[str],
     block: ContextBlock,
+    today: date,
     say: Say,
 ) -> tuple[ContextBlock, Offer | None]:
     members = _members(workspace, index)
@@ -159,7 +184,10 @@ def _with_found(
 
     def ask(query: str, meaning_seconds: float = 0.0) -> tuple[Hit, ...]:
         asked = Search(
-            query=query, limit=_number_asked(request.tokens), days=gate.is_question(query)
+            query=query,
+            limit=_number_asked(request.tokens),
+            days=gate.is_question(query),
+            as_of=request.as_of,
         )
         found = search.search_in(workspace, index, asked, say, meaning_seconds=meaning_seconds)
         return tuple(
@@ -184,7 +212,7 @@ def _with_found(
             index.index.finder.lexicon,
             ask,
             kind_of,
-            workspace.now().date(),
+            today,
             ask_meaning=ask_meaning,
         )
         if gated
@@ -216,15 +244,27 @@ def _number_asked(tokens: int) -> int:
 
 
 def _promptless_offers(
-    members: Mapping[str | None, PoolMember], tokens: int, say: Say
+    members: Mapping[str | None, PoolMember],
+    tokens: int,
+    today: date,
+    say: Say,
+    *,
+    index: FreshIndex,
+    past: PastState | None,
+    tasks: bytes | None,
 ) -> dict[ContextPart, Offer]:
     """Profiles and curated files of all members; tasks and days of the first, which asks."""
     workspace = members[None].workspace
-    today = workspace.now().date()
     most = tokens // _LEAST_ENTRY_TOKENS
 
     def entries(name: str | None, **conditions: Any) -> list[Hit]:
         member = members[name]
+        if past is not None:
+            words: dict[str, Any] = {each: str(value) for each, value in conditions.items()}
+            asked = Search(limit=MAX_HITS, as_of=past.words, **words)
+            found = search.search_in(workspace, index, asked, say).hits
+            of_then = (hit for hit in found if not hit.done)
+            return sorted(of_then, key=lambda hit: (hit.path, hit.start_line))
         hits = member.index.finder.entries(Filter(valid_on=today, undone=True, **conditions), today)
         stated = tuple(hit for hit in hits if hit.fact or not hit.key)  # no fields of notes
         hits = search.completed_hits(member.workspace, stated, today, say)
@@ -259,7 +299,7 @@ def _promptless_offers(
         ContextPart.PINNED: parts.joined(
             [parts.pinned_offer(hits, most) for hits in curated.values()]
         ),
-        ContextPart.TASKS: _tasks(workspace, lambda: entries(None, file=TASKS_PATH)),
+        ContextPart.TASKS: _tasks(workspace, past, tasks, lambda: entries(None, file=TASKS_PATH)),
         ContextPart.DAYS: parts.days_offer(recent, today, most),
     }
 
@@ -277,9 +317,16 @@ def _profile_files(workspace: Workspace) -> Sequence[FilePath]:
     ]
 
 
-def _tasks(workspace: Workspace, entries: Callable[[], Iterable[Hit]]) -> Offer:
+def _tasks(
+    workspace: Workspace,
+    past: PastState | None,
+    tasks: bytes | None,
+    entries: Callable[[], Iterable[Hit]],
+) -> Offer:
+    """The tasks of the file on disk, or of `tasks`, the file of a past state."""
     try:
-        data = files.read(files.path_on_disk(workspace.root, TASKS_PATH))
+        on_disk = files.path_on_disk(workspace.root, TASKS_PATH)
+        data = files.read(on_disk) if past is None else tasks
         if data is None:
             return Offer()
         return parts.tasks_offer(parse_bytes(data), TASKS_PATH, entries())
@@ -295,12 +342,13 @@ def _written(
     offers: dict[ContextPart, Offer],
     wanted: Collection[ContextPart],
     block: ContextBlock,
+    past: PastState | None,
     names_missing: bool,
 ) -> ContextBlock:
     shares, kept = SHARES[request.block_purpose], 0
     last_parts: list[tuple[PartResult, Paragraph | None]] = []
     if ContextPart.TAGS in wanted and ContextPart.TAGS in shares:
-        counts = search.tags_in(workspace, index, say).tags
+        counts = search.tags_in(workspace, index, say, past=past).tags
         last_parts.append(parts.tags_part(counts, int(request.tokens * shares[ContextPart.TAGS])))
         kept += last_parts[-1][0].tokens
     missing, has_share = index.missing or (), ContextPart.NOTES in shares

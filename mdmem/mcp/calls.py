@@ -151,7 +151,8 @@ def _context(memory: Memory, call: ToolCall) -> str:
         prompt=call.values.get("prompt"),
         purpose=Purpose.SESSION,
         budget=call.values["budget"],
-        session=call.session,
+        session=None if "as_of" in call.values else call.session,
+        as_of=call.values.get("as_of"),
     )
     block = memory.context(request)
     return block.text or (BEHIND if block.stale else NO_MATCH)

@@ -172,6 +172,7 @@ TOOLS: Mapping[str, ToolDefinition] = {
             arguments={
                 "prompt": _text("topic or question"),
                 "budget": _number(2000, 8000, "tokens"),
+                "as_of": _text("day or commit: memory as it was then"),
             },
             writes=False,
         ),

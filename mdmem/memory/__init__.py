@@ -453,9 +453,9 @@ class Memory:
     def context(self, request: BuildContext, without_pool: bool = False) -> ContextBlock:
         """The block for an agent's prompt, within its budget; may be empty.
 
-        `without_pool`: the pool is not read, but named.
+        `without_pool`: the pool is not read, but named. Raises as `search`, with `as_of`.
         """
-        verb = "preview-context" if request.preview else "context"
+        verb = "context" if request.is_recorded else "preview-context"
         with self._record_event(verb, WriteOptions(session=request.session)) as event:
             block = module("memory.contexts").give_context(
                 self.workspace, request, self._say, self._progress, without_pool

@@ -41,18 +41,18 @@ def give_context(
     progress: Progress | None,
     without_pool: bool = False,
 ) -> ContextBlock:
-    """The block for a prompt, added to the session's record unless it is a preview.
+    """The block for a prompt, added to the session's record unless it is only looked at.
 
     If the record cannot be written, a later block may repeat some entries; nothing fails.
     """
-    session = request.session if request.preview else session_of(workspace, request.session)
-    if session and request.compacted and not request.preview:
+    session = session_of(workspace, request.session) if request.is_recorded else request.session
+    if session and request.compacted and request.is_recorded:
         _update(workspace, session, SessionRecord.in_next_cycle)
     record = given.read_record(workspace.state, session) if session else None
     block = gather.build_context(
         workspace, request, frozenset(record.given if record else ()), say, progress, without_pool
     )
-    if session and record and block.text and not request.preview:
+    if session and record and block.text and request.is_recorded:
         starts = request.block_purpose is Purpose.SESSION
         block = replace(block, unchanged=starts and record.block == given.block_hash(block.text))
         _update(

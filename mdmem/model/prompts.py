@@ -61,6 +61,7 @@ class BuildContext:
     - `before`: what the user said before, the newest first; a follow-up is asked together with it.
     - `most_characters`: an additional limit, for hosts that cut longer texts.
     - `preview`: nothing is recorded as given, and entries that are left out are named.
+    - `as_of` (a day, a time or a commit): today's rules over past memory; nothing is recorded.
     """
 
     prompt: str | None = None
@@ -74,6 +75,7 @@ class BuildContext:
     compacted: bool = False
     most_characters: int | None = None
     preview: bool = False
+    as_of: str | None = None
 
     def __post_init__(self) -> None:
         require_choice("purpose", self.purpose, tuple(Purpose))
@@ -87,6 +89,8 @@ class BuildContext:
             raise UsageProblem(f"{field('budget')} and {field('window')} exclude each other")
         if self.profile is not None and self.window is None:
             raise UsageProblem(f"{field('profile')} needs {field('window')}")
+        if self.as_of is not None and self.session is not None:
+            raise UsageProblem(f"{field('as_of')} and {field('session')} exclude each other")
         if self.purpose == Purpose.PROMPT and self.prompt is None:
             raise UsageProblem("a block for a prompt needs the prompt")
 
@@ -96,6 +100,11 @@ class BuildContext:
         if self.purpose is not None:
             return Purpose(self.purpose)
         return Purpose.SESSION if self.prompt is None else Purpose.PROMPT
+
+    @property
+    def is_recorded(self) -> bool:
+        """True if a session gets the block, and not somebody who looks at it."""
+        return not self.preview and self.as_of is None
 
     @property
     def tokens(self) -> int:
@@ -148,7 +157,7 @@ class ContextBlock:
     `carried`: the gate's answer (None: not asked). `top`: the first hit's score. `repeated`: hits
     that the session has already. `unchanged`: the same block as before, and no compaction since.
     `missing`: workspaces of the pool that were not read; None without a pool. `given`: the repeated
-    hits, in a preview.
+    hits, in a preview. `as_of`: as it was understood.
     """
 
     text: str
@@ -165,6 +174,7 @@ class ContextBlock:
     unchanged: bool = False
     missing: tuple[str, ...] | None = None
     given: tuple[ContextEntry, ...] = ()
+    as_of: str | None = None
 
 
 def part_counts(block: ContextBlock) -> Mapping[str, tuple[int, int]]:

@@ -11,7 +11,7 @@ from mdmem.startup.records import dataclass
 
 COMBINED_DAYS = 7
 """The last days of the logs that `--combined` searches."""
-_MAX_HITS = 1000
+MAX_HITS = 1000
 _MAX_DAYS = 100_000
 _MAX_LISTED = 1_000_000_000
 _OF_ENTRIES = (
@@ -77,7 +77,7 @@ class Search:
     def __post_init__(self) -> None:
         require_single_tags(self.tags)
         require_choice("source", self.source, tuple(Source))
-        require_range("limit", self.limit, 1, _MAX_HITS)
+        require_range("limit", self.limit, 1, MAX_HITS)
         require_range("min_confidence", self.min_confidence, 0, 1)
         require_range("recent_days", self.recent_days, 1, _MAX_DAYS)
         if self.history and self.as_of is not None:

@@ -90,7 +90,7 @@ class Links:
         return Address(f"/review/{quote(proposal, safe='')}" if proposal else "/review")
 
     def context(self, **query: Any) -> Address:
-        """The block of an agent's prompt; `q` is the prompt."""
+        """The block of an agent's prompt; `q`, `session`, `at`."""
         return _address("/context", query)
 
     def trends(self) -> Address:

@@ -87,7 +87,8 @@ def _search(
     workspace: Workspace, request: Search, say: Say, progress: Progress | None
 ) -> SearchResult:
     if request.as_of is not None:
-        return _search_as_of(workspace, request, request.as_of, say, progress)
+        index = fresh(workspace, say, progress)
+        return _search_as_of(workspace, index, request, request.as_of, say=say, progress=progress)
     today = workspace.now().date()
     entry_filter = _filter(workspace, request, today)
     index = fresh(
@@ -186,11 +187,10 @@ def search_in(
 
     `meaning_seconds`: the longest to wait for the question's vector; 0: without.
     """
+    if request.as_of is not None:
+        return _search_as_of(workspace, index, request, request.as_of, say=say, is_typed=False)
     today = workspace.now().date()
-    query = replace(
-        _query(workspace, request, _filter(workspace, request, today), today, is_typed=False),
-        spread=False,
-    )
+    query = _query(workspace, request, _filter(workspace, request, today), today, is_typed=False)
     meaning = _meaning(workspace, index, request, meaning_seconds) if meaning_seconds else None
     result = _search_now(workspace, index, request, replace(query, meaning=meaning), say, None)
     return _with_meaning(workspace, result, meaning, words_only=False)
@@ -350,10 +350,16 @@ def _scored(match: Match, score: float) -> Match:
 
 
 def _search_as_of(
-    workspace: Workspace, request: Search, words: str, say: Say, progress: Progress | None
+    workspace: Workspace,
+    index: FreshIndex,
+    request: Search,
+    words: str,
+    *,
+    say: Say,
+    progress: Progress | None = None,
+    is_typed: bool = True,
 ) -> SearchResult:
-    index = fresh(workspace, say, progress)
-    past, hits = _hits_as_of(workspace, index, request, words, say, progress)
+    past, hits = _hits_as_of(workspace, index, request, words, say, progress, is_typed)
     entry_filter = _filter(workspace, request, past.day)
     missing = list(index.missing or ())
     notes = list(index.notes)
@@ -394,6 +400,7 @@ def _hits_as_of(
     words: str,
     say: Say,
     progress: Progress | None,
+    is_typed: bool = True,
 ) -> tuple[PastState, tuple[Hit, ...]]:
     # with all that reads old files
     from mdmem.queries import versions  # noqa: PLC0415
@@ -403,7 +410,7 @@ def _hits_as_of(
     with fresh_trail(workspace, say, progress) as trail:
         past = versions.resolve_as_of(workspace, trail, words)
         entry_filter = _filter(workspace, request, past.day, past.known)
-        query = _query(workspace, request, entry_filter, past.day)
+        query = _query(workspace, request, entry_filter, past.day, is_typed=is_typed)
         while True:
             index, matches = _matches(workspace, index, request, query, say, progress)
             hits = versions.hits_as_of(workspace, trail, past, matches)
@@ -450,7 +457,7 @@ def _query(
     today: date,
     is_typed: bool = True,
 ) -> IndexQuery:
-    """The query of a request; in one that nobody typed, quotes and dashes are text."""
+    """The query of a request; in one for a block, quotes and dashes are text."""
     words, syntax = read_syntax(request.query) if is_typed else (request.query, None)
     return IndexQuery(
         query=words,
@@ -461,6 +468,7 @@ def _query(
         explain=request.explain,
         decay=_decay(workspace, request, today),
         owner=tuple(name for name in workspace.settings.owner if "@" not in name),
+        spread=is_typed,
     )
 
 
@@ -690,14 +698,19 @@ def tag_catalogue(workspace: Workspace, say: Say, progress: Progress | None = No
 
 
 def tags_in(
-    workspace: Workspace, index: FreshIndex, say: Say, progress: Progress | None = None
+    workspace: Workspace,
+    index: FreshIndex,
+    say: Say,
+    progress: Progress | None = None,
+    past: PastState | None = None,
 ) -> TagCatalogue:
-    today = workspace.now().date()
+    today = past.day if past else workspace.now().date()
     entry_filter = Filter(
         facts_only=True,
         undone=True,
         settled=True,
         valid_on=today,
+        as_of=past.known if past else None,
         zone=config.zone(workspace.settings.timezone),
     )
     index, counts = _ask(

@@ -105,21 +105,28 @@ def _at_end_of(workspace: Workspace, trail: Trail, words: str, span: dates.DateS
     moments = trail.moments(dates.end_of_today(workspace))
     known = moments.upto(seconds)
     if not known:
-        first = moments.first()
-        since = (
-            f"memory begins on {workspace.local_time(first):%Y-%m-%d}"
-            if first is not None
-            else "nothing is committed yet"
-        )
+        since, hint = "nothing is committed yet", ""
+        if (first := moments.first()) is not None:
+            since = f"memory begins on {workspace.local_time(first):%Y-%m-%d}"
+            hint = "Use that day or a later one."
         raise HistoryProblem(
             "before-history",
             f"{words} is before the first commit: {since}",
-            workspace.shallow_hint(),
+            workspace.shallow_hint() or hint,
         )
     heads = trail.heads_within(known) or tuple(filter(None, [trail.commit_numbered(known[0][0])]))
     return PastState(
         known=known, commits=tuple(each.commit for each in heads), day=day, words=words
     )
+
+
+def state_and_file(
+    workspace: Workspace, words: str, path: FilePath, say: Say
+) -> tuple[PastState, bytes | None]:
+    """The state of memory that a text means, and a file as it was; raises as `resolve_as_of`."""
+    with fresh_trail(workspace, say) as trail:
+        past = resolve_as_of(workspace, trail, words)
+    return past, _file_of(workspace, path, past.commits)
 
 
 def hits_as_of(

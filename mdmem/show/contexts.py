@@ -9,7 +9,8 @@ from mdmem.model.prompts import ContextBlock, FlushResult
 def context_notes(block: ContextBlock) -> tuple[str, ...]:
     is_too_small = not block.text and any(part.left_out for part in block.parts)
     reason = (f"nothing fits into {number_of(block.budget, 'token')}",) if is_too_small else ()
-    return (*block.notes, *reason)
+    past = () if block.as_of is None else (f"Memory as of {block.as_of}",)
+    return (*past, *block.notes, *reason)
 
 
 def flush_text(result: FlushResult, check: bool) -> str:

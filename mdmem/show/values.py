@@ -87,7 +87,7 @@ FIELDS: Mapping[str, str] = {
     "TagCatalogue": "stale tags missing!",
     "TagCount": "tag count",
     # briefing an agent
-    "ContextBlock": "text tokens budget commit stale parts missing!",
+    "ContextBlock": "text tokens budget as_of? commit stale parts missing!",
     "PartResult": "part tokens shown left_out entries",
     "ContextEntry": "path line fact score cut workspace",
     "FlushPrompts": "system user day path",

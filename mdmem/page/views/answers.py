@@ -61,10 +61,11 @@ class OmittedPart:
 
 
 def context(reader: Reader, query: Query) -> Page:
-    """The block that a session would get now. Nothing is recorded as given."""
-    prompt, session = query.get("q", "").strip(), query.get("session", "").strip()
+    """The block that a session would get, or would have got. Nothing is recorded as given."""
+    prompt, session, at = (query.get(name, "").strip() for name in ("q", "session", "at"))
+    session = "" if at else session
     block = reader.memory.context(
-        BuildContext(prompt=prompt or None, session=session or None, preview=True)
+        BuildContext(prompt or None, session=session or None, preview=True, as_of=at or None)
     )
     values: dict[str, Any] = {
         "prompt": prompt,
@@ -84,6 +85,7 @@ def context(reader: Reader, query: Query) -> Page:
         values=values,
         data=block,
         back=reader.links.context(q=prompt, session=session),
+        past=block.as_of or "",
     )
 
 
