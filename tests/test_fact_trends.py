@@ -113,6 +113,21 @@ def test_writers_are_people_or_agents_the_one_with_most_changes_first(
     ]
 
 
+def test_the_user_is_one_writer_under_several_names(dated: DatedMemory) -> None:
+    folder = dated.at.world.home / ".config" / "mdmem"
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "config.toml").write_text('people = ["ada", "mum", "ben"]\nowner = ["Mum"]\n')
+    dated.on("2026-02-01").apply(Log("by the author"))
+    for name in ("ada", "mum", "ben"):
+        dated.on("2026-02-01").apply(Log(f"by {name}", options=WriteOptions(actor=name)))
+    memory = dated.on("2026-02-02")
+    writers = trends(memory, 5).writers
+    assert [(each.name, each.count) for each in writers] == [("Ada Example", 3), ("ben", 1)]
+    for name in ("Ada Example", "ada"):
+        told = memory.changes(ShowChanges(actor=name, where="logs")).changes
+        assert [each.text for each in told] == ["by mum", "by ada", "by the author"]
+
+
 def test_an_actor_whom_the_user_lists_is_a_person(dated: DatedMemory) -> None:
     folder = dated.at.world.home / ".config" / "mdmem"
     folder.mkdir(parents=True, exist_ok=True)

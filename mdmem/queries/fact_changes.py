@@ -198,14 +198,14 @@ def _newest_changes(
     if request.commit is not None:
         number = _number_of(past, request.commit)
         named = _ChangeReader(past, {number: past.moments.of(number)}, request)
-        return list(_passing(named, request, since, until))
+        return list(_passing(past, named, request, since=since, until=until))
     count = _FEW_COMMITS if request.limit else None
     changes: list[FactChange | LargeCommit] = []
     while True:
         newest = past.moments.newest(count, start, end)
         reader = _ChangeReader(past, newest, request)
         wanted = request.limit + 1 - len(changes) if request.limit else None
-        changes += islice(_passing(reader, request, since, until), wanted)
+        changes += islice(_passing(past, reader, request, since=since, until=until), wanted)
         if count is None or len(newest) < count or len(changes) > request.limit:
             return changes
         end = min(newest.values())
@@ -218,9 +218,16 @@ def _start_of(workspace: Workspace, day: date) -> float:
 
 
 def _passing(
-    reader: _ChangeReader, request: ShowChanges, since: date | None, until: date | None
+    past: Past,
+    reader: _ChangeReader,
+    request: ShowChanges,
+    since: date | None,
+    until: date | None,
 ) -> Iterator[FactChange | LargeCommit]:
-    return (each for each in reader.changes() if _passes(each.made, request.actor, since, until))
+    asked = None if request.actor is None else frozenset([fold_actor(request.actor)])
+    own_names = past.workspace.user_names
+    names = own_names if asked and asked <= own_names else asked
+    return (each for each in reader.changes() if _passes(each.made, names, since, until))
 
 
 def _number_of(past: Past, reference: str) -> int:
@@ -233,12 +240,14 @@ def _number_of(past: Past, reference: str) -> int:
     return known.number
 
 
-def _passes(made: Made, actor: str | None, since: date | None, until: date | None) -> bool:
+def _passes(
+    made: Made, names: frozenset[str] | None, since: date | None, until: date | None
+) -> bool:
     day = made.time.date()
     if (since and day < since) or (until and day > until):
         return False
     by = [made.who, *([made.proposed_by] if made.proposed_by else [])]
-    return actor is None or fold_actor(actor) in map(fold_actor, by)
+    return names is None or not names.isdisjoint(map(fold_actor, by))
 
 
 class _ChangeReader:

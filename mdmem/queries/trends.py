@@ -192,10 +192,13 @@ class _TrendReader:
 
     def _writers(self, counts: Mapping[tuple[int, Maker], int]) -> tuple[TrendWriter, ...]:
         names: dict[tuple[str, bool], str] = {}
+        own_names = self._workspace.user_names
         days: dict[tuple[str, bool], list[int]] = defaultdict(lambda: [0] * len(self._days))
         for (day, maker), count in counts.items():
             name = maker.actor or maker.author
             writer = fold_actor(name), self._workspace.is_agent(maker.actor)
+            if writer[0] in own_names and not writer[1]:
+                name, writer = maker.author, ("", False)
             names.setdefault(writer, name)
             days[writer][day] += count
         writers = [

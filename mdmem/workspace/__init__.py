@@ -235,6 +235,13 @@ class Workspace:
         return self.repository.user_addresses().union(named)
 
     @property
+    def user_names(self) -> frozenset[str]:
+        """The user's names, as compared: git's, those of `owner`, and what addresses begin with."""
+        git_name = self.repository.setting("user.name") or ""
+        named = (git_name, *self.settings.owner, *self.user_addresses)
+        return frozenset(rules.fold_actor(name.partition("@")[0]) for name in named)
+
+    @property
     def agent_authors(self) -> tuple[Collection[str], Collection[str]]:
         """The further arguments of `trust.is_agent_author`; both empty where no agent is named."""
         agents = self.settings.agents
