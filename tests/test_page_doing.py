@@ -722,6 +722,15 @@ def test_health_examines_only_when_asked(tab: Tab) -> None:
     assert "Examine</a>" not in tab.get("/health?examine=1").text
 
 
+def test_health_says_first_what_needs_something(tab: Tab) -> None:
+    tab.at.write("MEMORY.md", SEED + "- by hand\n")
+    text = tab.get("/health?examine=1").text
+    assert text.index("<dt>Not saved</dt>") < text.index("<dt>Branch</dt>") < text.index("Examined")
+    examined = text.partition("Examined")[2]
+    assert examined.count('<span class="tag">ok</span>') > 1
+    assert "tag warn" not in examined
+
+
 def test_the_script_is_small_and_makes_no_html_of_text() -> None:
     script = Path(__file__).parent.parent / "templates" / "page" / "page.js"
     text = script.read_text()

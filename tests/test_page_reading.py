@@ -194,6 +194,15 @@ class TestTimeline:
         told = read(memory, "/days", accept="application/json").json["changes"]
         assert told == to_json(memory.changes(ShowChanges(limit=0)))["changes"]
 
+    def test_logs_are_quieter_than_curated_facts(self, memory: Memory) -> None:
+        rows = re.findall(
+            r'<li class="row \w+( log)?">(.*?)</a>', main(read(memory, "/days")), re.S
+        )
+        quiet = [text.rpartition(">")[2].strip() for is_log, text in rows if is_log]
+        assert quiet == ["and hailed", "it rained"]
+        assert len(rows) > len(quiet)
+        assert ' log">' not in main(read(memory, "/day/2026-02-02"))
+
     def test_filters(self, memory: Memory) -> None:
         for query, wanted in (
             ("who=agent/main", {"it rained", "and hailed"}),
@@ -325,9 +334,21 @@ class TestCommit:
         text = words(answer)
         assert "Who Ada Example When Thursday 5 February , 08:00 Command forget" in text
         assert "1 change − removed: lives in Oslo" in text
+        assert text.startswith("removed: lives in Oslo Who")
+        assert "<title>lives in Oslo · " in answer.text
         assert "Undo this change" in text
         assert f'name="commit" value="{change.made.commit}"' in answer.text
         assert read(memory, f"/commit/{change.made.commit[:12]}").status == 200
+
+    def test_its_title_is_its_weightiest_change(self, dated: DatedMemory) -> None:
+        dated.at.write("memory/2026-02-01.md", "# 2026-02-01\n\n- it rained\n")
+        text = dated.at.read("MEMORY.md")
+        dated.at.write(
+            "MEMORY.md", text.replace("lives in Oslo", "lives in Bergen") + "- has a cat\n"
+        )
+        answer = read(dated.on("2026-02-01"), f"/commit/{commit_on(dated.at, '2026-02-01')}")
+        assert "<title>lives in Bergen · " in answer.text
+        assert "3 changes" in words(answer)
 
     def test_why(self, memory: Memory) -> None:
         wanted = ShowChanges(actor="agent/main", limit=1)
@@ -352,10 +373,14 @@ class TestFiles:
     def test_files_with_their_sections_and_the_tags(self, memory: Memory) -> None:
         answer = read(memory, "/files")
         text = words(answer)
-        assert "4 files, most recently changed first." in text
+        assert "3 notes, most recently changed first, and the log of each day." in text
         # An open task is no fact.
         assert re.search(r"memory/house.md 1 fact, .* The office by the quay Office 1 ", text)
-        assert "memory/2026-02-02.md 2 facts" in text
+        assert text.index("IDENTITY.md" if "IDENTITY.md" in text else "MEMORY.md") < text.index(
+            "Days"
+        )
+        assert "Days February 2026 2 Tags" in text
+        assert "/f/memory/2026-02-02.md" in addresses(answer)
         assert "/f/memory/house.md?section=Office" in addresses(answer)
         assert "/search?tag=key" in addresses(answer)
         told = read(memory, "/files", accept="application/json").json

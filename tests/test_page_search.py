@@ -213,7 +213,7 @@ class TestContext:
         assert "What an agent would have got on Friday 20 February (2026-02-20)" in text
         assert "employer: works at Linear" in text
         assert "Notion" not in text
-        assert "/context?q=where+is+the+employer" in addresses(answer)
+        assert "/context?q=where+is+the+employer&session=s1" in addresses(answer)
         assert 'name="at" value="2026-02-20"' in answer.text
         assert "works at Notion" not in words(read(memory, "/context?at=2026-02-20"))
         before = words(read(memory, "/context?at=2020-01-01"))

@@ -63,9 +63,10 @@ class OmittedPart:
 def context(reader: Reader, query: Query) -> Page:
     """The block that a session would get, or would have got. Nothing is recorded as given."""
     prompt, session, at = (query.get(name, "").strip() for name in ("q", "session", "at"))
-    session = "" if at else session
     block = reader.memory.context(
-        BuildContext(prompt or None, session=session or None, preview=True, as_of=at or None)
+        BuildContext(
+            prompt or None, session=None if at else session or None, preview=True, as_of=at or None
+        )
     )
     values: dict[str, Any] = {
         "prompt": prompt,

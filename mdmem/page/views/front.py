@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import date, timedelta
+from itertools import groupby, islice
 from typing import Any
 
 from mdmem import secrets
+from mdmem.folder import layout
 from mdmem.model import FileKind, Status
 from mdmem.model.errors import plain
 from mdmem.model.history import (
@@ -27,42 +29,29 @@ from mdmem.show.maintenance import is_sound
 from mdmem.show.reads import kinds_line
 from mdmem.show.reviews import proposals_json
 from mdmem.show.values import to_json
-from mdmem.startup.records import dataclass, replace
+from mdmem.startup.records import replace
 from mdmem.text.facts import key_and_value, parse_text, shortened
 
 _FILES = 20
-_MOST_SECTIONS, _MOST_TAGS = 12, 60
-
-
-@dataclass(frozen=True, slots=True)
-class SectionLink:
-    words: str
-    address: str
-    facts: int
-
-
-@dataclass(frozen=True, slots=True)
-class FileLine:
-    """A file in the list of files; `others` counts the sections that are not shown."""
-
-    file: FileRow
-    title: str
-    sections: tuple[SectionLink, ...]
-    others: int
+_MOST_MONTHS, _MOST_TAGS = 24, 60
 
 
 def files(reader: Reader, query: Query) -> Page:
+    """Notes, the last changed first; on the first page also the logs, by month."""
     after = number_in(query, "after") or 0
     listed = kept(reader, reader.memory.files, ListFiles(limit=_FILES, offset=after))
+    wanted = ListFiles(limit=_FILES, offset=after, without_logs=True)
+    notes = kept(reader, reader.memory.files, wanted)
     tags = reader.memory.tags()
     next_page = after + _FILES
     values: dict[str, Any] = {
-        "lines": [_line(reader, row) for row in listed.files],
-        "total": listed.total,
+        "files": notes.files,
+        "total": notes.total,
+        "months": [] if after else _months(reader),
         "notes": _notes(listed.notes, tags.notes),
         "tags": [(each, reader.links.search(tag=each.tag)) for each in tags.tags[:_MOST_TAGS]],
         "newer": reader.links.files(after=max(0, after - _FILES)) if after else "",
-        "older": reader.links.files(after=next_page) if next_page < listed.total else "",
+        "older": reader.links.files(after=next_page) if next_page < notes.total else "",
     }
     back = reader.links.files(after=after)
     return Page(
@@ -75,23 +64,13 @@ def files(reader: Reader, query: Query) -> Page:
     )
 
 
-def _line(reader: Reader, row: FileRow) -> FileLine:
-    is_log = reader.memory.workspace.kind_of(row.path) is FileKind.DAILY
-    with_facts = [part for part in row.sections if part.facts and not is_log]
-    sections = (
-        SectionLink(
-            words=part.section[-1] if part.section else "before the first heading",
-            address=reader.links.section(row.path, part.section),
-            facts=part.facts,
-        )
-        for part in with_facts[:_MOST_SECTIONS]
-    )
-    return FileLine(
-        file=row,
-        title=row.title if row.title not in row.path else "",
-        sections=tuple(sections),
-        others=max(0, len(with_facts) - _MOST_SECTIONS),
-    )
+def _months(reader: Reader) -> list[tuple[date, list[tuple[date, str]]]]:
+    """The logs of the newest months, by the first day of each."""
+    workspace = reader.memory.workspace
+    named = ((layout.log_day(each, workspace.daily), each) for each in workspace.memory_paths(str))
+    logs = sorted(((day, path) for day, path in named if day), reverse=True)
+    months = groupby(logs, lambda log: log[0].replace(day=1))
+    return [(month, sorted(group)) for month, group in islice(months, _MOST_MONTHS)]
 
 
 BARS = 42

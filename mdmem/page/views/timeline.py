@@ -9,6 +9,7 @@ from typing import Any
 
 from markupsafe import Markup
 
+from mdmem import secrets
 from mdmem.folder import files
 from mdmem.health.stats import SearchFigures, Week
 from mdmem.model.errors import HistoryProblem, PathProblem, UsageProblem, number_of
@@ -38,6 +39,7 @@ from mdmem.page.pages import (
     change_rows,
     error_page,
     kept,
+    place_of,
 )
 from mdmem.page.views.front import BARS, MOST_COUNTED, changes_of_both, changes_of_day
 from mdmem.show.figures import drift_sentence
@@ -473,7 +475,13 @@ def _day_after(reader: Reader, shown: date) -> date | None:
 
 
 _MOST_IN_COMMIT = 200
-_SHORT = 10
+_SHORT, _MOST_TITLE = 10, 80
+
+
+def _weight(reader: Reader, change: FactChange) -> tuple[bool, bool]:
+    """Curated facts weigh more than logs, and among these what is replaced."""
+    place = place_of(reader.memory.workspace, change.path, change.section)
+    return bool(place), change.replaced is not None
 
 
 def commit(reader: Reader, query: Query) -> Page:
@@ -483,15 +491,19 @@ def commit(reader: Reader, query: Query) -> Page:
         raise HistoryProblem("commit-not-found", f"{name[:80]!r} is not a commit", "")
     listed = reader.memory.changes(ShowChanges(commit=name, limit=_MOST_IN_COMMIT + 1))
     first = listed.changes[0].made if listed.changes else None
+    rows = change_rows(reader, listed.changes[:_MOST_IN_COMMIT])
+    weightiest = max(rows, key=lambda row: _weight(reader, row.change), default=None)
+    text = secrets.redact(weightiest.change.text) if weightiest else ""
     values: dict[str, Any] = {
         "commit": first.commit if first else name,
         "first": first,
-        "rows": change_rows(reader, listed.changes[:_MOST_IN_COMMIT]),
+        "rows": rows,
+        "weightiest": weightiest,
         "has_more": len(listed.changes) > _MOST_IN_COMMIT,
     }
     return Page(
         template="commit",
-        title=f"Change {name[:_SHORT]}",
+        title=shortened(" ".join(text.split()), _MOST_TITLE) or f"Change {name[:_SHORT]}",
         values=values,
         data=listed,
         tab="timeline",
