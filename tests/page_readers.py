@@ -74,7 +74,7 @@ def harm(answer: Response) -> list[str]:
     parser = _Harm()
     parser.feed(answer.text)
     hidden = [hex(ord(sign)) for sign in shown(answer) if sign in "\u200b\u202e\u2066\u2069"]
-    scripts = re.findall(r'<script(?! type="module" src="/static/)[^>]*>', answer.text)
+    scripts = re.findall(r'<script(?! src="/static/)[^>]*>', answer.text)
     return [*parser.found, *hidden, *scripts]
 
 

@@ -277,6 +277,12 @@ FAILURES = [
         in_a_pool,
         hints=f"forget {fact_id('the deploy lamp is red')}",
     ),
+    Failure(
+        "not-a-fact",
+        ("forget", "budget: 400"),
+        file("memory/trip.md", "---\nbudget: 400\n---\n# Trip\n"),
+        hints="Change the line in its file",
+    ),
     Failure("append", ("save",), file(LOG, "# 2026-03-05\n"), "--allow append"),
     Failure(
         "append-only",

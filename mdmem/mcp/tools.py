@@ -142,7 +142,7 @@ TOOLS: Mapping[str, ToolDefinition] = {
                 "since": _text("day, also in words: yesterday, last month"),
                 "until": _text(),
                 "history": _flag("include what is no longer current"),
-                "as_of": _text("day or commit: memory as it was then"),
+                "as_of": _text("memory of a day or commit"),
             },
             writes=False,
             always=True,
@@ -166,13 +166,12 @@ TOOLS: Mapping[str, ToolDefinition] = {
         ToolDefinition(
             name="memory_context",
             description=(
-                "Get the memory block for a session: who the user is, curated memory, open tasks,"
-                " the last two days."
+                "Get a session's block of memory: the user, curated facts, tasks, two days."
             ),
             arguments={
                 "prompt": _text("topic or question"),
                 "budget": _number(2000, 8000, "tokens"),
-                "as_of": _text("day or commit: memory as it was then"),
+                "as_of": _text("a past day"),
             },
             writes=False,
         ),

@@ -51,8 +51,8 @@ _WORDS = rf"""(?<![\w-])(?:
       (?P<from_now_units>day|week|fortnight|month|year)s?\ from\ (?:now(?!\ on\b)|today)|
     on\ (?P<weekday>{"|".join(_WEEKDAYS)})(?!['’s]){_OF_DAY}
     )(?![\w-])"""
-_DATE_BEHIND = rf"(?!,?\ (?:the\ )?(?:\d|(?:{'|'.join(_MONTHS)})\b)|\ \(\d{{4}})"
-_PHRASE = late.pattern(rf"(?ix){_WORDS}{_DATE_BEHIND}")
+_DATE_BEHIND = rf"(?(weekday)(?!,?\ (?:the\ )?(?:\d|(?:{'|'.join(_MONTHS)})\b)))"
+_PHRASE = late.pattern(rf"(?ix){_WORDS}{_DATE_BEHIND}(?!\ \(\d{{4}})")
 _DATED = late.pattern(
     rf"(?ix)(?:\b(?P<preposition>{en.BEFORE_DATE})\ )?(?:{_WORDS})\ "
     r"\((?P<date>\d{4}(?:-\d\d){0,2})(?:\ to\ (?P<last>\d{4}-\d\d-\d\d))?\)"
@@ -78,7 +78,7 @@ _SPAN = late.pattern(
 )
 _CLAUSE_END = late.pattern(r"[.!?;\n]\s|[.!?;\n]$")
 _PAST, _FUTURE = late.pattern(rf"(?i){en.PAST}"), late.pattern(rf"(?i){en.FUTURE}")
-_PERFECT = late.pattern(rf"(?i){en.PERFECT}")
+_PERFECT, _PRESENT = late.pattern(rf"(?i){en.PERFECT}"), late.pattern(r"(?i)\b(?:is|are|am)\b")
 _ARRANGED = late.pattern(rf"(?i){en.ARRANGED}")
 _TO_COME, _REPEATED = late.pattern(rf"(?i){en.TO_COME}"), late.pattern(rf"(?i){en.REPEATED}")
 
@@ -159,7 +159,7 @@ def _tells_of_past(clause: str) -> bool:
     """True for `it has not rained in ten years`, which lie behind."""
     if _TO_COME.search(clause):
         return False
-    is_to_come = _FUTURE.search(clause) or _ARRANGED.search(clause)
+    is_to_come = _FUTURE.search(clause) or _ARRANGED.search(clause) or _PRESENT.search(clause)
     return bool(_PERFECT.search(clause) or (_PAST.search(clause) and not is_to_come))
 
 

@@ -65,7 +65,10 @@ def context(reader: Reader, query: Query) -> Page:
     prompt, session, at = (query.get(name, "").strip() for name in ("q", "session", "at"))
     block = reader.memory.context(
         BuildContext(
-            prompt or None, session=None if at else session or None, preview=True, as_of=at or None
+            prompt=prompt or None,
+            session=None if at else session or None,
+            preview=True,
+            as_of=at or None,
         )
     )
     values: dict[str, Any] = {

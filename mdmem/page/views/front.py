@@ -158,7 +158,7 @@ def changes_of_both(curated: ChangeList, logged: ChangeList) -> ChangeList:
 def _arrival(
     reader: Reader, activity: FactActivity, fact_count: int
 ) -> tuple[list[FileRow], int, int] | None:
-    """What came in on the first day: the largest files, the number of all, tokens for a session."""
+    """Tell of the first day: the largest files, the number of all, tokens for a session."""
     today = reader.now().date()
     earlier = any(each.people or each.agents for each in activity.days if each.day < today)
     if not fact_count or earlier:
