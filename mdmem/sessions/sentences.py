@@ -51,8 +51,12 @@ _WORDS = rf"""(?<![\w-])(?:
       (?P<from_now_units>day|week|fortnight|month|year)s?\ from\ (?:now(?!\ on\b)|today)|
     on\ (?P<weekday>{"|".join(_WEEKDAYS)})(?!['’s]){_OF_DAY}
     )(?![\w-])"""
-_DATE_BEHIND = rf"(?(weekday)(?!,?\ (?:the\ )?(?:\d|(?:{'|'.join(_MONTHS)})\b)))"
-_PHRASE = late.pattern(rf"(?ix){_WORDS}{_DATE_BEHIND}(?!\ \(\d{{4}})")
+_MONTH = rf"(?:{'|'.join(_MONTHS)})"
+_DATE_BEHIND = (
+    rf"(?!,?\ (?:the\ )?(?:\d{{1,2}}(?:(?:st|nd|rd|th)\b|(?=\ {_MONTH}\b))|{_MONTH}\ \d|\d{{4}}-)"
+    r"|\ \(\d{4})"
+)
+_PHRASE = late.pattern(rf"(?ix){_WORDS}{_DATE_BEHIND}")
 _DATED = late.pattern(
     rf"(?ix)(?:\b(?P<preposition>{en.BEFORE_DATE})\ )?(?:{_WORDS})\ "
     r"\((?P<date>\d{4}(?:-\d\d){0,2})(?:\ to\ (?P<last>\d{4}-\d\d-\d\d))?\)"
