@@ -141,7 +141,7 @@ _SPEAKER = late.pattern(
 )
 """A name before a line of a chat, unless it is a label of one's own."""
 _CONTRACTION = late.pattern(r"(?i)\w'(?:s|re|ve|ll|d|m|t)\b")
-_NAMELESS = late.pattern(r"\S*[\w~][@/._\\]\w\S*")
+_NAMELESS = late.pattern(r"(?<!\S)\S*[\w~][@/._\\]\w\S*")
 """An address, a path or a name in code, which is of no language."""
 _ADDRESS = late.pattern(r"https?://|www\.")
 _ACROSS_LINES = late.pattern(r"[\"“„«][^\"“”„«»]*\n[^\"“”„«»]*[\"”“»]")
