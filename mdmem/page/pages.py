@@ -417,8 +417,7 @@ def frame_of(reader: Reader, done: str | None = None) -> Frame:
 
 def stamp_of(reader: Reader) -> str:
     """A digest of all that pages depend on: HEAD, proposals, files, settings and the day."""
-    look = repr(_look(reader.memory.workspace))
-    return hashlib.sha256(look.encode("utf-8", "surrogateescape")).hexdigest()[:16]
+    return hashlib.sha256(ascii(_look(reader.memory.workspace)).encode()).hexdigest()[:16]
 
 
 def failure_title(status: int) -> str:

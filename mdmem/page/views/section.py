@@ -91,7 +91,11 @@ class Said:
 
 def fact(reader: Reader, query: Query) -> Page:
     memory, links = reader.memory, reader.links
-    history = memory.history(ShowHistory(target=query["id"], by_id=True, limit=_MOST_VALUES + 1))
+    history = kept(
+        reader,
+        memory.history,
+        ShowHistory(target=query["id"], by_id=True, limit=_MOST_VALUES + 1),
+    )
     assert isinstance(history, FactHistory)
     chain = history.chain[-_MOST_VALUES:]
     values = [_value(link, chain) for link in reversed(chain)]
@@ -318,7 +322,7 @@ def section(reader: Reader, query: Query) -> Page:
     number = None if day else number_in({**query, "at": at}, "at")
     named = _Place(path, query.get("section") or None, number_in(query, "nth"))
     place, view = _now(reader, named)
-    history = memory.history(place.history(number or number_in(query, "upto")))
+    history = kept(reader, memory.history, place.history(number or number_in(query, "upto")))
     assert isinstance(history, SectionHistory)
     path, names = (FilePath(view.path), view.section) if view else (path, history.section)
     past_view = memory.show_as_of(place.show(), day) if day else None

@@ -305,7 +305,7 @@ def timeline(reader: Reader, query: Query) -> Page:
     oldest = days[-1].day if days else None
     until = (oldest - _DAY).isoformat() if oldest else None
     earlier = replace(wanted, until=until, limit=1, fold=0)
-    has_older = oldest and reader.memory.changes(earlier).changes
+    has_older = oldest and kept(reader, reader.memory.changes, earlier).changes
     activity = kept(reader, reader.memory.activity, ShowTrends(BARS))
     writers = [writer.name for writer in activity.writers]
     values: dict[str, Any] = {
@@ -345,7 +345,7 @@ def _read_days(
     days: dict[date, tuple[list[FactChange], list[LargeCommit], bool]] = {}
     while len(days) < _DAYS:
         until = last.isoformat() if last else None
-        listed = reader.memory.changes(replace(wanted, until=until))
+        listed = kept(reader, reader.memory.changes, replace(wanted, until=until))
         made: list[FactChange | LargeCommit] = [*listed.changes, *listed.large]
         made.sort(key=lambda each: each.made.time, reverse=True)
         groups = [(day, list(group)) for day, group in groupby(made, _day_of)]
