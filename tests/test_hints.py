@@ -346,7 +346,8 @@ HARMFUL = [
     ("Did you mean drink: tea? mdmem forget 'drink: tea'", None),
     ("To list sections: mdmem edit-section Work --delete --subtree", None),
     (
-        f"employer: Acme\nTo replace it: mdmem remember x --file People/Jana.md --supersedes {NOTE}",
+        "employer: Acme\n"
+        f"To replace it: mdmem remember x --file People/Jana.md --supersedes {NOTE}",
         vault,
     ),
     ("To see them: mdmem remember Vim --key editor", None),

@@ -3,7 +3,6 @@
 import re
 import subprocess
 import sys
-import time
 from importlib.machinery import ModuleSpec
 from pathlib import Path
 from types import ModuleType
@@ -13,6 +12,7 @@ from conftest import World
 from test_vectors_fill import filled, set_up
 from test_vectors_search import CAR, CURATED
 from vector_models import vector
+from warm import wait_until
 from workspaces import Desk, desk
 
 from mdmem.memory import Memory
@@ -189,10 +189,8 @@ def test_the_shortest_way_of_the_docs_needs_no_network(world: World, repository:
     assert install.endswith('[meaning]"')
     run("sh", "-c", "\n".join(others))
     mdmem = (sys.executable, "-m", "mdmem", "-C", str(at.root))
-    ends = time.monotonic() + 60
-    while "(like)" not in run(*mdmem, "search", "which lender agreed to our borrowing"):
-        assert time.monotonic() < ends  # the first one has the store filled behind it
-        time.sleep(0.5)
+    question = (*mdmem, "search", "which lender agreed to our borrowing")
+    wait_until(lambda: "(like)" in run(*question))  # the first one has the store filled behind it
 
 
 class Encoder:
