@@ -1,4 +1,4 @@
-"""A vault of Obsidian: what its notes say besides facts, its links, its daily notes, its canvases."""
+"""A vault of Obsidian: what notes say besides facts, links, daily notes, canvases."""
 
 import json
 import os
@@ -169,9 +169,11 @@ class TestLinks:
         return vault(at, {**texts, "memory/2026-03-01.md": log}, settings)
 
     def test_they_are_renamed_with_their_heading(self, at: Desk):
-        memory = self.notes(at)
-        before = at.head()
+        memory, not_utf8 = self.notes(at), b"caf\xe9 of [[Mira#Phone]]\n"
+        (at.root / "Latin.md").write_bytes(not_utf8)
+        before = at.commit()
         done = memory.apply(self.RENAME)
+        assert (at.root / "Latin.md").read_bytes() == not_utf8
         assert done.notes == (
             "changed 5 links to it in 2 files",
             f"leading nowhere now: 1 link to it; to list them: {done.notes[1].rpartition(': ')[2]}",

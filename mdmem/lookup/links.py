@@ -91,9 +91,9 @@ def dead_links(workspace: Workspace, paths: Sequence[str] = ()) -> Iterator[Dead
 
 
 def _text(file: ListedFile) -> str:
-    """The text of a file; empty where it cannot be read, which `check` names."""
-    with suppress(PathProblem):
-        return (files.read(file.full_path) or b"").decode("utf-8", "replace")
+    """The text of a file; empty where it cannot be read or is not UTF-8, which `check` names."""
+    with suppress(PathProblem, UnicodeDecodeError):
+        return (files.read(file.full_path) or b"").decode()
     return ""
 
 
