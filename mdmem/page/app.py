@@ -109,12 +109,15 @@ def _moved(reader: Reader, ending: asyncio.Event) -> Callable[[Request], Awaitab
     async def stamps() -> AsyncIterator[str]:
         last = ""
         while not ending.is_set():
+            began = time.monotonic()
             # not in a thread: to hand it over costs more than to look
-            if (stamp := stamp_of(reader)) != last:
+            stamp = stamp_of(reader)
+            pause = max(_LOOKING_SECONDS, _PAUSE_PER_LOOK * (time.monotonic() - began))
+            if stamp != last:
                 last = stamp
                 yield f"data: {stamp}\n\n"
             with suppress(TimeoutError):
-                await asyncio.wait_for(ending.wait(), _LOOKING_SECONDS)
+                await asyncio.wait_for(ending.wait(), pause)
         yield "event: end\ndata:\n\n"
 
     async def answer(request: Request) -> Response:
@@ -200,6 +203,7 @@ _LAST_PORT = 65_535
 _CATCHING_UP_SECONDS = 1.5  # for the index, at the end
 _IDLE_SECONDS = 2 * 3600.0
 _LOOKING_SECONDS = 0.5
+_PAUSE_PER_LOOK = 20  # a look that is slow, as git's in a vault, takes a twentieth of the time
 
 
 @dataclass(frozen=True, slots=True)
