@@ -42,7 +42,7 @@ def files(reader: Reader, query: Query) -> Page:
     listed = kept(reader, reader.memory.files, ListFiles(limit=_FILES, offset=after))
     wanted = ListFiles(limit=_FILES, offset=after, without_logs=True)
     notes = kept(reader, reader.memory.files, wanted)
-    tags = reader.memory.tags()
+    tags = kept(reader, reader.memory.tags)
     next_page = after + _FILES
     values: dict[str, Any] = {
         "files": notes.files,
