@@ -339,15 +339,14 @@ def test_no_hint_does_harm_when_it_is_pasted(
     assert (unseen - listed, listed - set(source_hints())) == (set(), set())
 
 
-NOTE = fact_id("employer: Acme")
+OLD = fact_id("employer: Acme")
 HARMFUL = [
     ("To see it: mdmem forget 'drink: tea'", None),
     ("To remove it: mdmem forget 'drink: tea'", None),
     ("Did you mean drink: tea? mdmem forget 'drink: tea'", None),
     ("To list sections: mdmem edit-section Work --delete --subtree", None),
     (
-        "employer: Acme\n"
-        f"To replace it: mdmem remember x --file People/Jana.md --supersedes {NOTE}",
+        f"employer: Acme\nTo replace it: mdmem remember x --file People/Jana.md --supersedes {OLD}",
         vault,
     ),
     ("To see them: mdmem remember Vim --key editor", None),
