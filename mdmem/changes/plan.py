@@ -74,18 +74,15 @@ def plan_edit(
         notes = [f"cannot tell which log entries say the same: {problem.message}"]
     warnings = _check(workspace, edit.options, plan)
     bases = [] if edited.foundations is None else [edited.foundations]
-    decided = verb_of(edit).decides(edit)
-    better = (
-        [] if decided else _find_better_founded(workspace, edit.options, plan, facts.removed, bases)
-    )
+    options, decided = edit.options, verb_of(edit).decides(edit)
+    better = [] if decided else _find_better_founded(workspace, options, plan, facts.removed, bases)
     notes += [each.note for each in bases if each.note]
     if better:
         warnings = (*warnings, "weaker-source")
-        note = _weaker_source_note(edit.options.source, better, bool(plan.added), proposes)
+        note = _weaker_source_note(options.source, better, bool(plan.added), proposes)
         notes.append(note + _advice_to_person(workspace, edit))
-    if isinstance(edit, Remember):
-        notes += _expired_notes(workspace, facts.added)
-    states = isinstance(edit, Remember) and facts.added
+    states = facts.added if isinstance(edit, Remember) else ()
+    notes += _expired_notes(workspace, states)
     if (before is None or states) and not workspace.kind_of(path).is_memory:
         warnings = (*warnings, "not-memory")
         notes.append(

@@ -196,11 +196,8 @@ def _with_found(
             if not hit.done and _knows_past(members[hit.workspace], hit.path)
         )
 
-    ask_meaning = (
-        partial(ask, meaning_seconds=_MEANING_SECONDS)
-        if workspace.settings.vectors != "off"
-        else None
-    )
+    has_vectors = workspace.settings.vectors != "off"
+    ask_meaning = partial(ask, meaning_seconds=_MEANING_SECONDS) if has_vectors else None
 
     def kind_of(hit: Hit) -> FileKind:
         return members[hit.workspace].workspace.kind_of(hit.path)

@@ -512,9 +512,7 @@ def match_in_file(
         change=change,
         sections=sections,
         moved=moved,
-        unmatched_old=[
-            by_line[line_and_key(entry)] for entry in old_rest if line_and_key(entry) in by_line
-        ],
+        unmatched_old=[by_line[at] for each in old_rest if (at := line_and_key(each)) in by_line],
         unmatched_new=new_rest,
         old=old,
         new=new,
