@@ -152,8 +152,8 @@ _WORD = late.pattern(r"[^\W\d_]+")
 _PAST = late.pattern(
     r"\b(?:did|was|were|had|said|told|went|came|happened|mentioned|you've|i've|"
     r"war|waren|hatte|hatten|wurde|gab|ging|kam|sagte|ge\w{2,}(?:t|en)|(?:be|er|ver)\w{3,}t|"
-    r"ai|avait|avais|[eé]tai[st]|avons|dit|hice|hizo|dije|dijo|fue|fui|hab[ií]a|hubo|pas[oó]|estuve|"
-    r"\w{2,}(?:aron|ieron|aste|iste))\b|\b\w{2,}[éó]\b|[了过過]|た(?:[？?。のか]|$)|ました|でした"
+    r"ai|avait|avais|[eé]tai[st]|avons|dit|hice|hizo|dije|dijo|fue|fui|hab[ií]a|hubo|pas[oó]|"
+    r"estuve|\w{2,}(?:aron|ieron|aste|iste))\b|\b\w{2,}[éó]\b|[了过過]|た(?:[？?。のか]|$)|ました|でした"
 )
 _TO_COME = late.pattern(
     r"\b(?:will|going to|have to|werde|wird|vais|va|dois|voy|tengo que)\b|\bvor\W*$"

@@ -797,8 +797,8 @@ LANGUAGES = (
 )
 # Behind `this` or `that` they mean no text.
 _AT_HAND = (
-    r"morning|afternoon|evening|days|week|month|year|summer|winter|spring|autumn|fall|time|project|repo|"
-    r"repository|codebase|machine|team|looks?|works?|worked|helped|helps|sounds?|"
+    r"morning|afternoon|evening|days|week|month|year|summer|winter|spring|autumn|fall|time|project|"
+    r"repo|repository|codebase|machine|team|looks?|works?|worked|helped|helps|sounds?|"
     r"was (?:great|helpful|quick)|is (?:great|fine|good)"
 )
 _THIS = (

@@ -185,7 +185,8 @@ AUXILIARIES = "est sont ont sera seront doit doivent peut peuvent s'appelle habi
 FINITE = (
     r"(?<=\s)[a-zéè]{2,}ent\b(?=\s\S)",
     r"(?:(?<=\s(?:se|me|ne|en) )|(?<=\s[snmy]'))[a-zéè]{2,}\b(?=\s\S)",
-    r"(?<=\s)(?!entre|contre|comme|toute|même)[a-zéè]{2,}[et]\b(?=\s(?:l[ea]s?|une?|notre|m[ao]n?)\b)",
+    r"(?<=\s)(?!entre|contre|comme|toute|même)[a-zéè]{2,}[et]\b"
+    r"(?=\s(?:l[ea]s?|une?|notre|m[ao]n?)\b)",
 )
 MENTAL = """
 pense crois sais veux voudrais voulons cherche dois espère vois trouve aimerais pourrais étais
