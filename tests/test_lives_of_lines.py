@@ -55,7 +55,7 @@ _TEXT = "\n".join(
 
 
 class GitsOwn:
-    """What git tells of the lines of a file."""
+    """The commits in which git has the lines of a file begin and end."""
 
     def __init__(self, at: Desk) -> None:
         self._at = at

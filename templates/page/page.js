@@ -154,7 +154,7 @@ on("visibilitychange", () => {
 	if (!document.hidden) document.title = ((unseen = 0), title);
 });
 
-// The answer to a form is shown where it stands.
+// The answer to a form is shown in place.
 const toast = (done, isBeside) => {
 	$("#toast")?.remove();
 	done.id = "toast";

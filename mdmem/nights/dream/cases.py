@@ -570,7 +570,7 @@ class _Judge:
             if fact in self._facts and (names := _names_of(fact)) and names <= said
         ]
         if len(named) == 1 and _is_users_change(candidate):
-            why = "the user said later, and it stands beside this: " + self._form(candidate).line
+            why = "the user said later (it is added beside this): " + self._form(candidate).line
             yield replace(leave(candidate, why), op=DreamOp.DELETE, old=named[0])
 
     def _older_values(self, candidates: Iterable[DreamCandidate]) -> dict[DreamCandidate, str]:
