@@ -82,7 +82,7 @@ def plan_edit(
         note = _weaker_source_note(options.source, better, bool(plan.added), proposes)
         notes.append(note + _advice_to_person(workspace, edit))
     states = facts.added if isinstance(edit, Remember) else ()
-    notes += _expired_notes(workspace, states)
+    notes += _expired_notes(workspace, states) if states else []
     if (before is None or states) and not workspace.kind_of(path).is_memory:
         warnings = (*warnings, "not-memory")
         notes.append(

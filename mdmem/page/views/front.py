@@ -40,10 +40,10 @@ def files(reader: Reader, query: Query) -> Page:
     """Notes, the last changed first; on the first page also the logs, by month."""
     after = number_in(query, "after") or 0
     listed = kept(reader, reader.memory.files, ListFiles(limit=_FILES, offset=after))
-    wanted = ListFiles(limit=_FILES, offset=after, without_logs=True)
-    notes = kept(reader, reader.memory.files, wanted)
+    notes = kept(
+        reader, reader.memory.files, ListFiles(limit=_FILES, offset=after, without_logs=True)
+    )
     tags = kept(reader, reader.memory.tags)
-    next_page = after + _FILES
     values: dict[str, Any] = {
         "files": notes.files,
         "total": notes.total,
@@ -51,16 +51,15 @@ def files(reader: Reader, query: Query) -> Page:
         "notes": _notes(listed.notes, tags.notes),
         "tags": [(each, reader.links.search(tag=each.tag)) for each in tags.tags[:_MOST_TAGS]],
         "newer": reader.links.files(after=max(0, after - _FILES)) if after else "",
-        "older": reader.links.files(after=next_page) if next_page < notes.total else "",
+        "older": reader.links.files(after=after + _FILES) if after + _FILES < notes.total else "",
     }
-    back = reader.links.files(after=after)
     return Page(
         template="files",
         title="Memory",
         values=values,
         data={**to_json(listed), **to_json(tags)},
         tab="memory",
-        back=back,
+        back=reader.links.files(after=after),
     )
 
 

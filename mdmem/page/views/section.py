@@ -357,10 +357,9 @@ def section(reader: Reader, query: Query) -> Page:
     }
     listed = FactList(facts=tuple(marks.hits), total=len(marks.hits))
     data = {**to_json(history), **to_json(listed), **(to_json(view) if view else {})}
-    title = names[-1] if names else path.rpartition("/")[2]
     return Page(
         template="file",
-        title=title,
+        title=names[-1] if names else path.rpartition("/")[2],
         values=values,
         data=data,
         tab="memory",
