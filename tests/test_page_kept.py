@@ -24,6 +24,7 @@ from mdmem.model.proposals import Propose
 from mdmem.model.writes import Contradict, Forget, Log, Remember, WriteOptions
 from mdmem.page.app import build_app
 from mdmem.page.pages import Links, Reader
+from mdmem.proposals import listings
 
 SEED = """# Memory
 
@@ -227,6 +228,12 @@ def test_what_moves_between_two_pages_is_told(
 def test_what_is_kept_is_what_a_memory_opened_anew_says(at: Desk, reader: Reader) -> None:
     keep(reader)
     assert shown(reader) == fresh(at)
+
+
+def test_review_reads_no_proposal_again(reader: Reader, monkeypatch: pytest.MonkeyPatch) -> None:
+    pages = keep(reader)
+    monkeypatch.delattr(listings, "read_standing")
+    assert shown(reader)["/review"] == pages["/review"]
 
 
 def test_nothing_is_kept_that_may_have_changed_unseen(

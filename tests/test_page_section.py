@@ -286,6 +286,8 @@ class TestComparing:
             ("- a\n- c\n", "- a\n- b\n- c\n", ("", "- b\n")),
             ("- a\n", "", ("- a\n", "")),
             ("```\n- a\n- b\n```\n", "```\n- a\n- x\n```\n", None),
+            ("- a <!-- c -->\n- b\n", "- a <!-- c -->\n- x\n", ("- b\n", "- x\n")),
+            ("- a <!-- c\n- b\n-->\n", "- a <!-- c\n- x\n-->\n", None),
             ("text\n\nold\n", "text\n\nnew\n", None),
         ],
     )

@@ -33,7 +33,7 @@ _MAX_LISTED = 200
 
 def review(reader: Reader, query: Query) -> Page:
     memory = reader.memory
-    conflicts, listed = kept(reader, memory.conflicts), memory.proposals.standing()
+    conflicts, listed = kept(reader, memory.conflicts), kept(reader, memory.proposals.standing)
     # it compares all curated facts, which takes too long between one decision and the next
     advice = ReviewResult(()) if "done" in query else kept(reader, memory.review)
     shown, left = [], _MAX_ITEMS
@@ -74,7 +74,7 @@ def review(reader: Reader, query: Query) -> Page:
 def proposal(reader: Reader, query: Query) -> Page:
     """One proposal: its open items, and the decided ones. Raises ProposalProblem."""
     memory, named = reader.memory, query["proposal"]
-    listed = memory.proposals.standing()
+    listed = kept(reader, memory.proposals.standing)
     view = next((view for view in listed.views if view.id == named), None)
     view = view or memory.proposals.show(named)
     card = next((card for card in cards(listed) if card.view.id == view.id), None)

@@ -525,8 +525,8 @@ _MOST_COMPARED = 400
 _LEAST_SHARED = 0.5
 """Minimum share of a line that its new form has in common with it."""
 _ITEM = late.pattern(r"(?:[-*+]|\d{1,9}[.)])\s")
-_MAY_REACH_FAR = late.pattern(r"```|~~~|<[!?A-Za-z]")
-"""The beginnings of code and HTML, whose end may be anywhere below."""
+_MAY_REACH_FAR = late.pattern(r"```|~~~|<(?!!--.*-->)[!?A-Za-z]")
+"""The beginnings of code and HTML whose end may be anywhere below."""
 _SIGNS = {"": "", "changed": "~", "added": "+", "removed": "−"}
 
 
