@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mdmem.page import rendering
+from mdmem.text.document import parse
 
 NOTES = {"people": "/f/memory/people.md", "people.md": "/f/memory/people.md"}
 ELEMENTS = {
@@ -300,22 +301,28 @@ class TestMemory:
 
 
 class TestLongTexts:
+    @staticmethod
+    def first_page(source: str) -> tuple[str, bool]:
+        document = parse(source)
+        page = rendering.text_page(document, 0, len(document.lines), lambda entries: {})
+        return page.html, page.next_line is None and not page.is_cut
+
     @pytest.mark.costly
     def test_are_shown_in_part(self) -> None:
         line = "- *one* **two** `three`\n"
-        text, is_whole = rendering.html_in_part(line * 1_000)
+        text, is_whole = self.first_page(line * 1_000)
         assert not is_whole
         assert (
             0.5 * rendering.MAX_ELEMENTS < len(re.findall("<[a-z]", text)) <= rendering.MAX_ELEMENTS
         )
-        assert rendering.html_in_part(line * 10)[1]
-        text, is_whole = rendering.html_in_part("word " * 50_000)
+        assert self.first_page(line * 10)[1]
+        text, is_whole = self.first_page("word " * 50_000)
         assert (is_whole, len(text) < 201_000) == (False, True)
-        assert not rendering.html_in_part("*a* " * 5_000)[1]
+        assert not self.first_page("*a* " * 5_000)[1]
 
     @pytest.mark.costly
     @pytest.mark.parametrize(
         "part", ["[", "[[", "![[a", "*", "`a``", "<!--", "[a](", "<a ", "> ", "|a"]
     )
     def test_nothing_takes_long(self, part: str) -> None:
-        assert Reading(rendering.html_in_part(part * 3_000)[0]).acts == []
+        assert Reading(self.first_page(part * 3_000)[0]).acts == []

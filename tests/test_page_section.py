@@ -260,13 +260,13 @@ class TestComparing:
         before = "## A\n\n- one\n- two: 2\n- three\n- four\n\nSome text that stays the same.\n"
         after = "## A\n\n- four\n- two: 22\n- five\n\nSome text that is much the same.\n"
         rows = compare(read_entries(before), read_entries(after))
-        assert [(row.sign, row.key, "".join(text for _, text in row.pieces)) for row in rows] == [
-            ("−", None, "one"),
+        assert [(row.change, row.key, "".join(text for _, text in row.pieces)) for row in rows] == [
+            ("removed", None, "one"),
             ("", None, "four"),
-            ("~", "two", "222"),
-            ("−", None, "three"),
-            ("+", None, "five"),
-            ("~", None, "Some text that staysis much the same."),
+            ("changed", "two", "222"),
+            ("removed", None, "three"),
+            ("added", None, "five"),
+            ("changed", None, "Some text that staysis much the same."),
         ]
 
     def test_more_than_two_places_are_the_whole_line(self) -> None:

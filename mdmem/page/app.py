@@ -19,7 +19,6 @@ from urllib.parse import parse_qsl
 
 import h11
 from starlette.applications import Starlette
-from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response, StreamingResponse
@@ -49,13 +48,12 @@ from mdmem.page.pages import (
     View,
     error_page,
     frame_of,
-    one_look,
     stamp_of,
 )
 from mdmem.page.views import ROUTES
 from mdmem.show.values import to_json
 from mdmem.startup.launch import INTERRUPTED, INTERRUPTIONS
-from mdmem.startup.records import dataclass
+from mdmem.startup.records import dataclass, replace
 from mdmem.workspace import Workspace
 
 _JSON = "application/json"
@@ -78,13 +76,16 @@ def build_app(reader: Reader, ending: asyncio.Event | None = None) -> Starlette:
     )
 
 
-def _endpoint(reader: Reader, view: View) -> Callable[[Request], Response]:
-    # Not a coroutine: Starlette calls it in a thread, since it reads files and an index.
-    def answer(request: Request) -> Response:
+def _endpoint(reader: Reader, view: View) -> Callable[[Request], Awaitable[Response]]:
+    def respond(request: Request) -> Response:
+        once = replace(reader, looked=[])
         query = {**request.query_params, **request.path_params}
-        with one_look():
-            outcome = outcome_of(lambda: _response(reader, request, view(reader, query)))
+        outcome = outcome_of(lambda: _response(once, request, view(once, query)))
         return outcome if isinstance(outcome, Response) else failure(reader, request, outcome)
+
+    async def answer(request: Request) -> Response:
+        # it reads files and an index; Starlette's own threads would load modules for 30 ms first
+        return await asyncio.to_thread(respond, request)
 
     return answer
 
@@ -133,7 +134,7 @@ def _form(reader: Reader) -> Callable[[Request], Awaitable[Response]]:
         fields = dict(pairs)
         if "do" in fields:  # the one field that may be repeated
             fields["do"] = "\n".join(value for name, value in pairs if name == "do")
-        return await run_in_threadpool(_sent, reader, request, fields)
+        return await asyncio.to_thread(_sent, reader, request, fields)
 
     return answer
 
@@ -243,7 +244,7 @@ def serve(memory: Memory, options: PageOptions) -> None:
                 url = _address(port, guard.make_single_use_key())
                 Thread(target=_open_browser, args=[url], daemon=True).start()
 
-        run(guard, listener, options.idle_seconds, announce, ending)
+        asyncio.run(_PageServer(guard, options.idle_seconds, announce, ending).serve([listener]))
         memory.await_catch_up(_CATCHING_UP_SECONDS)
 
 
@@ -395,14 +396,3 @@ class _PageServer(Server):
         self.should_exit = True
         self._ending.set()
         asyncio.get_running_loop().call_later(_FINISHING_SECONDS, os._exit, INTERRUPTED)
-
-
-def run(
-    guard: Guard,
-    listener: socket.socket,
-    idle_seconds: float,
-    announce: Callable[[], None],
-    ending: asyncio.Event,
-) -> None:
-    """Serve until the end, which sets `ending`."""
-    asyncio.run(_PageServer(guard, idle_seconds, announce, ending).serve([listener]))

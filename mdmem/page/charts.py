@@ -49,10 +49,12 @@ def bars_by_day(shown: Sequence[ActiveDay], links: Links) -> Markup:
 
 def since_first(days: Sequence[FactDay]) -> Sequence[FactDay]:
     """The days without those before the first fact; the last day where there is none."""
-    for number, each in enumerate(days):
-        if each.people or each.agents or each.stated or each.inferred or each.automatic:
-            return days[number:]
-    return days[-1:]
+    begun = (
+        number
+        for number, day in enumerate(days)
+        if day.people or day.agents or day.stated or day.inferred or day.automatic
+    )
+    return days[next(begun, len(days) - 1) :]
 
 
 def short_day(day: date) -> str:

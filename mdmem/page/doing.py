@@ -98,17 +98,16 @@ def _ask_again(
     told: Mapping[str, Any],
     like: Sequence[LikeFact] = (),
 ) -> Page:
-    values = {
-        "verb": verb,
-        "fields": {name: fields.get(name, "") for name in _TYPED},
-        "message": told["message"],
-        "hint": told["hint"],
-        "like": like,
-    }
     return Page(
         template="refused",
         title=title,
-        values=values,
+        values={
+            "verb": verb,
+            "fields": {name: fields.get(name, "") for name in _TYPED},
+            "message": told["message"],
+            "hint": told["hint"],
+            "like": like,
+        },
         data=told,
         back=_back(fields),
         status=status,
@@ -309,8 +308,10 @@ def _undo(reader: Reader, fields: Fields) -> Done:
         if not result.changed:
             raise HistoryProblem("cannot-revert", f"change {commit[:10]} was undone before", "")
         reverts.append(result.commit or "")
-    named = ", ".join(commit[:10] for commit in commits)
-    return Done(f"Undone: change {named}", " ".join(reversed(reverts)))
+    return Done(
+        f"Undone: change {', '.join(commit[:10] for commit in commits)}",
+        " ".join(reversed(reverts)),
+    )
 
 
 def _save(reader: Reader, fields: Fields) -> Done:
@@ -322,11 +323,8 @@ def _save(reader: Reader, fields: Fields) -> Done:
 
 
 def _log(reader: Reader, fields: Fields) -> Done | Page:
-    change = Log(
-        text=_need(fields, "text"),
-        kind=fields.get("kind", "").strip() or None,
-        options=_person(fields),
-    )
+    kind = fields.get("kind", "").strip() or None
+    change = Log(text=_need(fields, "text"), kind=kind, options=_person(fields))
     return _add(reader, "log", "Logged", fields, change)
 
 

@@ -8,9 +8,7 @@ import hashlib
 import os
 import time
 import unicodedata
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, ParamSpec, TypeAlias, TypeVar
 from urllib.parse import parse_qsl, quote, urlencode
@@ -146,12 +144,17 @@ class Done:
     address: str = ""
 
 
+Looked: TypeAlias = tuple[int, object, list[tuple[int, ...] | None]]
+"""When it was looked, in nanoseconds, and what `_look` gave."""
+
+
 @dataclass(frozen=True, slots=True)
 class Reader:
     """Everything that pages are made with: memory, addresses, and the secret of forms.
 
     `token` is empty if there are no forms. `done` has the results that no page has shown yet, by
-    name; `kept` is what memory said, while nothing moves.
+    name; `kept` is what memory said, while nothing moves. `looked`, a list for one page, gets its
+    look at what answers depend on; None: each question looks.
     """
 
     memory: Memory
@@ -159,6 +162,7 @@ class Reader:
     token: str = ""
     done: dict[str, Done] = field(default_factory=dict)
     kept: dict[Hashable, tuple[object, Any]] = field(default_factory=dict)
+    looked: list[Looked] | None = None
 
     @property
     def can_write(self) -> bool:
@@ -198,15 +202,17 @@ MAX_CHARACTERS = 4_000
 _MOST_PLACES = 2
 """Lines that differ in more places are shown as a whole, old and new."""
 _MOST_DIGITS = 10
-_SIGNS = {ChangeKind.ADDED: "+", ChangeKind.REPLACED: "~", ChangeKind.REMOVED: "−"}
 _OVER = {
     Status.SUPERSEDED: "since replaced",
     Status.REMOVED: "removed",
     Status.EXPIRED: "expired",
 }
 _MOST_LISTED = 1_000
-_MARKS = {Source.USER_STATED: "●", Source.INFERRED: "◐", Source.AUTO: "○"}
-_SOURCES = {Source.USER_STATED: "stated", Source.INFERRED: "inferred", Source.AUTO: "automatic"}
+_SOURCES = {
+    Source.USER_STATED: ("●", "stated"),
+    Source.INFERRED: ("◐", "inferred"),
+    Source.AUTO: ("○", "automatic"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,10 +229,8 @@ class ChangeRow:
     """`tags` say what has become of the fact since."""
 
     change: FactChange
-    sign: str
     key: str | None
     pieces: tuple[Piece, ...]
-    source: SourceMark
     tags: tuple[str, ...]
 
 
@@ -276,10 +280,8 @@ def _change_row(change: FactChange, now: Hit | None) -> ChangeRow:
         shown = ((DiffKind.KEPT, new),)
     return ChangeRow(
         change=change,
-        sign=_SIGNS[change.kind],
         key=key,
         pieces=shown,
-        source=source_mark(change.made.source, change.made.claimed_by),
         tags=() if change.kind is ChangeKind.REMOVED else tags_now(now),
     )
 
@@ -295,7 +297,7 @@ def number_in(query: Query, name: str) -> int | None:
 
 
 def source_mark(source: Source, claimed_by: str | None = None) -> SourceMark:
-    return SourceMark(_MARKS[source], _SOURCES[source], claimed_by)
+    return SourceMark(*_SOURCES[source], by=claimed_by)
 
 
 def place_of(workspace: Workspace, path: str, section: SectionPath) -> str:
@@ -321,30 +323,16 @@ def difference(old: str, new: str) -> tuple[Piece, ...]:
 P = ParamSpec("P")
 T = TypeVar("T")
 _MOST_KEPT = 32
-_Looked: TypeAlias = tuple[int, object, list[tuple[int, ...] | None]]
-"""When it was looked, in nanoseconds, and what `_look` gave."""
-
-
-_LOOKED: ContextVar[list[_Looked] | None] = ContextVar("looked", default=None)
-
-
-@contextmanager
-def one_look() -> Iterator[None]:
-    """Have `kept` look once at what answers depend on: at the first of a page's questions."""
-    token = _LOOKED.set([])
-    try:
-        yield
-    finally:
-        _LOOKED.reset(token)
 
 
 def kept(reader: Reader, ask: Callable[P, T], *args: P.args, **keywords: P.kwargs) -> T:
     """The answer of `ask`, or its last one, while HEAD, proposals, files, settings and day stay."""
     question = (ask.__qualname__, args, tuple(keywords.items()))
-    workspace, looked = reader.memory.workspace, _LOOKED.get()
-    started, look, stamps = looked[0] if looked else (time.time_ns(), *_look(workspace))
-    if looked == []:
-        looked.append((started, look, stamps))
+    workspace = reader.memory.workspace
+    looked = reader.looked or [(time.time_ns(), *_look(workspace))]
+    if reader.looked == []:
+        reader.looked.extend(looked)
+    started, look, stamps = looked[0]
     before = reader.kept.get(question)
     if before and before[0] == (look, stamps):
         said: T = before[1]

@@ -29,6 +29,7 @@ from mdmem import secrets
 from mdmem.folder import installed
 from mdmem.model import FactId, FilePath, SectionPath
 from mdmem.model.errors import PathProblem, number_of, shell_word, typed
+from mdmem.model.prompts import count_tokens
 from mdmem.model.reads import FileNames
 from mdmem.model.rules import is_iso_day
 from mdmem.model.searches import Hit
@@ -48,11 +49,12 @@ from mdmem.page.pages import (
     tags_now,
 )
 from mdmem.past.differences import DiffKind
+from mdmem.show.hits import marked_words
 from mdmem.show.reviews import visible
 from mdmem.startup import late
 from mdmem.startup.records import dataclass
 from mdmem.text.document import Document, join_path
-from mdmem.text.facts import entries, key_and_value, split_kind, without_comments
+from mdmem.text.facts import entries, key_and_value, shown_text, split_kind, without_comments
 from mdmem.text.scan import BlockKind
 
 Token: TypeAlias = dict[str, Any]
@@ -200,7 +202,7 @@ class MemoryRenderer(HTMLRenderer):
         words = _LINK.sub("", text)
         if is_relative:
             return self._link_to(url, words)
-        if not is_open(url):
+        if _scheme(url) not in _OPEN_SCHEMES:
             return words
         address = self.escape_attribute(visible(url))
         return f'<a href="{address}" rel="noreferrer noopener">{words}</a>'
@@ -246,12 +248,8 @@ def _named(kind: str, shown: str) -> str:
     return f'<span class="picture">[{kind}: {shown}]</span>'
 
 
-def is_open(url: str) -> bool:
-    """True for an address of the web or of mail, judged as a browser reads it."""
-    return _scheme(url) in _OPEN_SCHEMES
-
-
 def _scheme(url: str) -> str | None:
+    """The scheme of an address as a browser reads it; None if it is relative."""
     address = _DROPPED.sub("", entities.unescape(url)).casefold()
     match = _ADDRESS_SCHEME.match(address)
     return match[1] if match else None
@@ -265,16 +263,6 @@ def markdown_html(
     state.env["address_of"], state.env["marks"] = address_of, marks
     shown = without_comments(source) if "%%" in source else source
     return str(_parser().parse(shown, state)[0])
-
-
-def html_in_part(source: str, address_of: AddressOf | None = None) -> tuple[str, bool]:
-    """The HTML of as much of a text as fits on a page, and whether that is all of it."""
-    shown = _first(source, MAX_CHARACTERS)
-    while True:
-        written = markdown_html(shown, address_of)
-        if (over := excess(written)) <= 1:
-            return written, len(shown) == len(source)
-        shown = _first(shown, int(len(shown) * _SHRINK / over))
 
 
 @dataclass(frozen=True, slots=True)
@@ -328,8 +316,10 @@ def text_page(
         elif cut - first > 1:
             ends = [first + max(1, int((cut - first) * _SHRINK / over))]
         else:
-            part = html_in_part(source, address_of)[0]
-            return TextPage(Markup(part), cut if cut < end else None, is_cut=True)
+            source = source[:MAX_CHARACTERS]
+            while (over := excess(written := markdown_html(source, address_of))) > 1:
+                source = source[: int(len(source) * _SHRINK / over)]
+            return TextPage(Markup(written), cut if cut < end else None, is_cut=True)
 
 
 def _likely(document: Document, first: int, listed: Sequence[Entry], room: float) -> list[int]:
@@ -363,13 +353,6 @@ def _goes_on(document: Document, first: int) -> tuple[int, str]:
 def excess(html: str) -> float:
     """The number of pages that some HTML fills; up to 1 it fits on one."""
     return max(len(_ELEMENT.findall(html)) / MAX_ELEMENTS, len(html) / MAX_CHARACTERS)
-
-
-def _first(text: str, most: int) -> str:
-    if len(text) <= most:
-        return text
-    start = text[:most]
-    return start[: start.rfind("\n") + 1] or start
 
 
 @cache
@@ -541,7 +524,10 @@ def _environment(is_served: bool) -> Environment:
         words=lambda text: " ".join(text.split()),
         key_and_value=key_and_value,
         source_mark=source_mark,
+        marked_words=marked_words,
+        count_tokens=count_tokens,
         shell_word=shell_word,
+        shown_text=shown_text,
         address_parts=address_parts,
         day_named=lambda words: date.fromisoformat(words) if is_iso_day(words) else None,
     )

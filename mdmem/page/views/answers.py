@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import timedelta
-from typing import Any
 
 from mdmem.model import FactId, Source, Status
 from mdmem.model.prompts import (
     BuildContext,
     ContextBlock,
-    ContextEntry,
     ContextPart,
-    count_tokens,
 )
 from mdmem.model.searches import Hit, Search
 from mdmem.page.pages import FilterLink, Page, Query, Reader, source_mark
 from mdmem.show.formatting import days_notes
-from mdmem.show.hits import marked_words, with_excerpts
-from mdmem.startup.records import dataclass, replace
+from mdmem.show.hits import with_excerpts
 
-_MOST_OMITTED = 30
 _ENTRY = "- :"
 _HEADING = "## "
 _REASONS = {
@@ -44,22 +39,6 @@ _PARTS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class BlockLine:
-    text: str
-    tokens: int
-    reason: str
-    fact: FactId | None = None
-    is_heading: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class OmittedPart:
-    reason: str
-    count: int
-    entries: tuple[ContextEntry, ...]
-
-
 def context(reader: Reader, query: Query) -> Page:
     """The block that a session would get, or would have got. Nothing is recorded as given."""
     prompt, session, at = (query.get(name, "").strip() for name in ("q", "session", "at"))
@@ -71,62 +50,43 @@ def context(reader: Reader, query: Query) -> Page:
             as_of=at or None,
         )
     )
-    values: dict[str, Any] = {
-        "prompt": prompt,
-        "session": session,
-        "block": block,
-        "lines": list(_lines(block)),
-        "omitted": [
-            OmittedPart(_REASONS[part.part], part.left_out, part.omitted[:_MOST_OMITTED])
-            for part in block.parts
-            if part.left_out
-        ],
-        "given": block.given[:_MOST_OMITTED],
-    }
     return Page(
         template="context",
         title="Agent view",
-        values=values,
+        values={
+            "prompt": prompt,
+            "session": session,
+            "block": block,
+            "lines": list(_lines(block)),
+            "reasons": _REASONS,
+        },
         data=block,
         back=reader.links.context(q=prompt, session=session),
         past=block.as_of or "",
     )
 
 
-def _lines(block: ContextBlock) -> Iterator[BlockLine]:
+def _lines(block: ContextBlock) -> Iterator[tuple[str, str, FactId | None]]:
+    """The lines of the block, why each is in it, and the fact that it is."""
     entries = iter([entry for part in block.parts for entry in part.entries])
     part: ContextPart | None = None
     for text in block.text.split("\n") if block.text else ():
-        line = BlockLine(text=text, tokens=count_tokens(text), reason="frame")
+        reason, fact = "frame", None
         if text.startswith(_HEADING):
             part = _PARTS.get(text.removeprefix(_HEADING).partition(" ")[0])
-            line = replace(line, reason="names the file", is_heading=True)
+            reason = "names the file"
         elif part is not None and not text.startswith("</"):
             entry = next(entries, None) if text.startswith(_ENTRY) else None
             score = f", score {entry.score:.1f}" if entry and entry.score is not None else ""
             fact = entry.fact if entry and entry.workspace is None else None
-            line = replace(line, reason=f"{_REASONS[part]}{score}", fact=fact)
-        yield line
+            reason = f"{_REASONS[part]}{score}"
+        yield text, reason, fact
 
 
 _MOST_HITS = 30
 _MOST_FILES = 6
 _DAYS = {"7 days": 7, "30 days": 30}
 _FILTERS = ("q", "tag", "kind", "source", "since", "file", "history", "at")
-
-
-@dataclass(frozen=True, slots=True)
-class HitRow:
-    """A result, and its words with those of the query marked.
-
-    `state` is empty for current entries; `successor` is the current fact in its place.
-    """
-
-    hit: Hit
-    words: tuple[tuple[str, bool], ...]
-    state: str
-    successor: FactId | None
-    marks: tuple[str, ...]
 
 
 def search(reader: Reader, query: Query) -> Page:
@@ -138,28 +98,29 @@ def search(reader: Reader, query: Query) -> Page:
     superseded = [hit.fact for hit in hits if hit.fact and hit.status is Status.SUPERSEDED]
     successors = memory.successors(superseded) if superseded and not asked.get("at") else {}
     is_empty = request is not None and not hits and not (result and result.stale)
-    values: dict[str, Any] = {
-        "query": asked.get("q", ""),
-        "asked": asked,
-        "is_asked": request is not None,
-        "hits": [_row(hit, asked.get("q", ""), successors) for hit in hits],
-        "is_full": len(hits) == _MOST_HITS,
-        "notes": (
-            *(() if result is None else (*result.notes, *days_notes(result))),
-            *(memory.empty_answer_notes(asked.get("file")) if is_empty else ()),
-        ),
-        "building": result.building if result else None,
-        "filters": _filters(reader, asked, hits),
-        "is_filtered": bool(asked.keys() & _ANY.keys()),
-        "without": {name: value for name, value in asked.items() if name not in ("at", "history")},
-    }
     title = f"{asked['q']} · Search" if "q" in asked else "Search"
-    data = with_excerpts(result) if result else {"query": "", "hits": []}
     return Page(
         template="search",
         title=title,
-        values=values,
-        data=data,
+        values={
+            "query": asked.get("q", ""),
+            "asked": asked,
+            "is_asked": request is not None,
+            "hits": hits,
+            "successors": successors,
+            "is_full": len(hits) == _MOST_HITS,
+            "notes": (
+                *(() if result is None else (*result.notes, *days_notes(result))),
+                *(memory.empty_answer_notes(asked.get("file")) if is_empty else ()),
+            ),
+            "building": result.building if result else None,
+            "filters": _filters(reader, asked, hits),
+            "is_filtered": bool(asked.keys() & _ANY.keys()),
+            "without": {
+                name: value for name, value in asked.items() if name not in ("at", "history")
+            },
+        },
+        data=with_excerpts(result) if result else {"query": "", "hits": []},
         back=reader.links.search(**{name: asked[name] for name in asked if name != "at"}),
         past=(result.as_of if result else asked.get("at")) or "",
     )
@@ -218,25 +179,6 @@ def _request(asked: Query) -> Search | None:
     )
 
 
-def _row(hit: Hit, query: str, successors: Mapping[FactId, FactId]) -> HitRow:
-    state = "" if hit.status is Status.CURRENT else hit.status.value
-    return HitRow(
-        hit=hit,
-        words=marked_words(hit.text, query),
-        state="forgotten" if hit.retracted else state,
-        successor=(successors.get(hit.fact) if hit.fact else None) or hit.superseded_by,
-        marks=tuple(
-            word
-            for word, holds in (
-                ("not saved", hit.uncommitted),
-                ("contradicted", bool(hit.contradicts)),
-                ("nearby", hit.near),
-            )
-            if holds
-        ),
-    )
-
-
 def _filters(
     reader: Reader, asked: Query, hits: Sequence[Hit]
 ) -> list[tuple[str, list[FilterLink]]]:
@@ -260,8 +202,14 @@ def _filters(
             values = {chosen: chosen, **values}
         choices = [(any_value, ""), *values.items()]
         if len(choices) > 1:
+            # old facts and an earlier day exclude each other
+            others = {**asked, "at": ""} if name == "history" else asked
             shown = [
-                FilterLink(words, _with(reader, asked, name, value), value == (chosen or ""))
+                FilterLink(
+                    words,
+                    reader.links.search(**{**(others if value else asked), name: value}),
+                    value == (chosen or ""),
+                )
                 for words, value in choices
             ]
             rows.append(("old facts" if name == "history" else name, shown))
@@ -276,10 +224,3 @@ _ANY = {
     "file": "any",
     "history": "hide",
 }
-
-
-def _with(reader: Reader, asked: Query, name: str, value: str) -> str:
-    """The address with another value of a filter; `history` and `at` exclude each other."""
-    dropped = {"at"} if name == "history" and value else set()
-    kept = {each: text for each, text in asked.items() if each not in dropped}
-    return reader.links.search(**{**kept, name: value})

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import date, timedelta
 from itertools import groupby, islice
-from typing import Any
 
 from mdmem import secrets
 from mdmem.folder import layout
@@ -44,19 +43,18 @@ def files(reader: Reader, query: Query) -> Page:
         reader, reader.memory.files, ListFiles(limit=_FILES, offset=after, without_logs=True)
     )
     tags = kept(reader, reader.memory.tags)
-    values: dict[str, Any] = {
-        "files": notes.files,
-        "total": notes.total,
-        "months": [] if after else _months(reader),
-        "notes": _notes(listed.notes, tags.notes),
-        "tags": [(each, reader.links.search(tag=each.tag)) for each in tags.tags[:_MOST_TAGS]],
-        "newer": reader.links.files(after=max(0, after - _FILES)) if after else "",
-        "older": reader.links.files(after=after + _FILES) if after + _FILES < notes.total else "",
-    }
     return Page(
         template="files",
         title="Memory",
-        values=values,
+        values={
+            "files": notes.files,
+            "total": notes.total,
+            "months": [] if after else _months(reader),
+            "notes": _notes(listed.notes, tags.notes),
+            "tags": [(each, reader.links.search(tag=each.tag)) for each in tags.tags[:_MOST_TAGS]],
+            "after": after,
+            "size": _FILES,
+        },
         data={**to_json(listed), **to_json(tags)},
         tab="memory",
         back=reader.links.files(after=after),
@@ -94,46 +92,44 @@ def today(reader: Reader, query: Query) -> Page:
         for view in standing.views
         if view.waits
     ]
-    values: dict[str, Any] = {
-        "fact_count": fact_count,
-        "add_open": "add" in query,
-        "notes": _notes(activity.notes, conflicts.notes, expiring.notes),
-        "chart": charts.bars_by_day(activity.days, reader.links),
-        "changed": change_rows(reader, curated.changes[:_MOST_ROWS]),
-        "large_changed": curated.large,
-        "large_logged": logged.large,
-        "arrival": _arrival(reader, activity, fact_count),
-        "changed_count": _count(curated),
-        "logged": change_rows(reader, logged.changes[:_MOST_ROWS]),
-        "logged_count": _count(logged),
-        "conflicts": [
-            (each.key, _value(each.first, each.key), _value(each.second, each.key))
-            for each in conflicts.conflicts[:_MOST_CONFLICTS]
-        ],
-        "proposals": [
-            (view, parts, _proposed(parts[0])) for view, parts in proposals[:_MOST_PROPOSALS]
-        ],
-        "unsaved": unsaved[:_MOST_LINES],
-        "expired": [(hit, _value(hit)) for hit in expired[:_MOST_LINES]],
-        "waiting_count": len(conflicts.conflicts) + len(standing.numbered.items),
-        "not_shown": max(0, len(unsaved) - _MOST_LINES) + max(0, len(expired) - _MOST_LINES),
-        "expiring": expiring.facts,
-        "all_changed": _all_of(reader, curated),
-        "all_logged": _all_of(reader, logged),
-        "is_empty": not (_count(curated) != "0" or _count(logged) != "0" or fact_count),
-    }
-    data = {
-        **to_json(changes_of_both(curated, logged)),
-        **to_json(conflicts),
-        **proposals_json(standing, now),
-        **to_json(expiring),
-        "uncommitted": unsaved,
-    }
     return Page(
         template="today",
         title=f"{now:%A} {now.day} {now:%B}",
-        values=values,
-        data=data,
+        values={
+            "fact_count": fact_count,
+            "add_open": "add" in query,
+            "notes": _notes(activity.notes, conflicts.notes, expiring.notes),
+            "chart": charts.bars_by_day(activity.days, reader.links),
+            "changed": change_rows(reader, curated.changes[:_MOST_ROWS]),
+            "large_changed": curated.large,
+            "large_logged": logged.large,
+            "arrival": _arrival(reader, activity, fact_count),
+            "changed_count": _count(curated),
+            "logged": change_rows(reader, logged.changes[:_MOST_ROWS]),
+            "logged_count": _count(logged),
+            "conflicts": [
+                (each.key, _value(each.first, each.key), _value(each.second, each.key))
+                for each in conflicts.conflicts[:_MOST_CONFLICTS]
+            ],
+            "proposals": [
+                (view, parts, _proposed(parts[0])) for view, parts in proposals[:_MOST_PROPOSALS]
+            ],
+            "unsaved": unsaved[:_MOST_LINES],
+            "expired": [(hit, _value(hit)) for hit in expired[:_MOST_LINES]],
+            "waiting_count": len(conflicts.conflicts) + len(standing.numbered.items),
+            "not_shown": max(0, len(unsaved) - _MOST_LINES) + max(0, len(expired) - _MOST_LINES),
+            "expiring": expiring.facts,
+            "has_more_changed": len(curated.changes) > _MOST_ROWS,
+            "has_more_logged": len(logged.changes) > _MOST_ROWS,
+            "is_empty": not (_count(curated) != "0" or _count(logged) != "0" or fact_count),
+        },
+        data={
+            **to_json(changes_of_both(curated, logged)),
+            **to_json(conflicts),
+            **proposals_json(standing, now),
+            **to_json(expiring),
+            "uncommitted": unsaved,
+        },
         tab="today",
     )
 
@@ -169,10 +165,6 @@ def _arrival(
     largest = sorted(listed.files, key=lambda file: -file.facts)[:_MOST_LINES]
     block = kept(reader, reader.memory.context, BuildContext(preview=True))
     return largest, listed.total, block.tokens
-
-
-def _all_of(reader: Reader, listed: ChangeList) -> str:
-    return reader.links.day(reader.now().date()) if len(listed.changes) > _MOST_ROWS else ""
 
 
 def _count(listed: ChangeList) -> str:
@@ -232,11 +224,10 @@ def health(reader: Reader, query: Query) -> Page:
     status = memory.status()
     findings = memory.examine() if query.get("examine") else None
     examined = findings and {"findings": findings, "sound": is_sound(findings)}
-    values = {"status": status, "files": kinds_line(status), "findings": findings}
     return Page(
         template="health",
         title="Health",
-        values=values,
+        values={"status": status, "files": kinds_line(status), "findings": findings},
         data=status if findings is None else examined,
         back=links.health() if findings is None else links.health(examine=1),
     )

@@ -43,29 +43,29 @@ def review(reader: Reader, query: Query) -> Page:
         left -= len(items)
     other = [each for each in advice.advice if each.kind is not AdviceKind.CONTRADICTION]
     pairs = conflicts.conflicts[:_MAX_PAIRS]
-    values = {
-        "pairs": pairs,
-        "reasons": _reasons(reader, [each for pair in pairs for each in (pair.first, pair.second)]),
-        "pair_count": len(conflicts.conflicts),
-        "cards": shown,
-        "places": _places(reader, [item for _, items in shown for item in items]),
-        "item_count": len(listed.numbered.items),
-        "advice": other[:_MAX_ADVICE],
-        "hidden_advice": len(other[_MAX_ADVICE:]),
-        "after_form": "done" in query,
-        "notes": conflicts.notes,
-        "unreadable": listed.unreadable,
-    }
-    data = {
-        "conflicts": conflicts,
-        "proposals": proposals_json(listed, reader.now()),
-        "review": replace(advice, advice=advice.advice[:_MAX_LISTED]),
-    }
     return Page(
         template="review",
         title="Review",
-        values=values,
-        data=data,
+        values={
+            "pairs": pairs,
+            "reasons": _reasons(
+                reader, [each for pair in pairs for each in (pair.first, pair.second)]
+            ),
+            "pair_count": len(conflicts.conflicts),
+            "cards": shown,
+            "places": _places(reader, [item for _, items in shown for item in items]),
+            "item_count": len(listed.numbered.items),
+            "advice": other[:_MAX_ADVICE],
+            "hidden_advice": len(other[_MAX_ADVICE:]),
+            "after_form": "done" in query,
+            "notes": conflicts.notes,
+            "unreadable": listed.unreadable,
+        },
+        data={
+            "conflicts": conflicts,
+            "proposals": proposals_json(listed, reader.now()),
+            "review": replace(advice, advice=advice.advice[:_MAX_LISTED]),
+        },
         tab="review",
         back=reader.links.review(),
     )
@@ -79,19 +79,18 @@ def proposal(reader: Reader, query: Query) -> Page:
     view = view or memory.proposals.show(named)
     card = next((card for card in cards(listed) if card.view.id == view.id), None)
     items = card.items[:_MAX_ITEMS] if card else ()
-    values = {
-        "view": view,
-        "card": card,
-        "items": items,
-        "decided": [part_row(each) for each in view.parts if not each.state.waits][:_MAX_ITEMS],
-        "places": _places(reader, items),
-        "pair_count": len(kept(reader, memory.conflicts).conflicts),
-        "item_count": len(listed.numbered.items),
-    }
     return Page(
         template="proposal",
         title="Proposal",
-        values=values,
+        values={
+            "view": view,
+            "card": card,
+            "items": items,
+            "decided": [part_row(each) for each in view.parts if not each.state.waits][:_MAX_ITEMS],
+            "places": _places(reader, items),
+            "pair_count": len(kept(reader, memory.conflicts).conflicts),
+            "item_count": len(listed.numbered.items),
+        },
         data=view,
         tab="review",
         back=reader.links.review(view.id),

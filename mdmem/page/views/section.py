@@ -28,21 +28,17 @@ from mdmem.model.searches import FactList, Hit
 from mdmem.model.sessions import ShownMessage, ShowSessions
 from mdmem.model.trail import Entry
 from mdmem.page import charts, rendering
-from mdmem.page.charts import Period, short_day
 from mdmem.page.pages import (
     MAX_CHARACTERS,
     Page,
     Piece,
     Query,
     Reader,
-    SourceMark,
     difference,
     facts_now,
     kept,
     number_in,
-    source_mark,
 )
-from mdmem.page.rendering import EntryMark
 from mdmem.past.differences import DiffKind, word_difference
 from mdmem.show.values import to_json
 from mdmem.startup import late
@@ -76,17 +72,7 @@ _TITLE = 80
 class Value:
     fact: FactLink
     state: str
-    source: SourceMark
     removed_by: Made | None
-
-
-@dataclass(frozen=True, slots=True)
-class Said:
-    """Cited lines of a session. There are no messages if it is gone or not shown."""
-
-    reference: str
-    messages: tuple[ShownMessage, ...] = ()
-    is_gone: bool = False
 
 
 def fact(reader: Reader, query: Query) -> Page:
@@ -103,27 +89,26 @@ def fact(reader: Reader, query: Query) -> Page:
     text = shown.fact.text if shown else _unsaved_text(reader, history.fact)
     is_current = history.status is Status.CURRENT
     contradicting = _contradicting(reader, history.fact) if is_current else []
-    key, value = key_and_value(text)
-    page_values: dict[str, Any] = {
-        "fact": history.fact,
-        "text_of_fact": text,
-        "state": shown.state if shown and not is_current else history.status.value,
-        "is_current": is_current,
-        "can_change": history.status in (Status.CURRENT, Status.EXPIRED),
-        "shown": shown,
-        "values": values,
-        "left_out": len(history.chain) > len(chain),
-        "notes": history.notes,
-        "successor": None if is_current else memory.successors([history.fact]).get(history.fact),
-        "contradicting": contradicting,
-        "chart": _chart(values, contradicting, reader.now()) if values else "",
-        "said": _said(reader, history) if links.is_served else (),
-        "value": value if key else text,
-    }
     return Page(
         template="fact",
         title=_cut(text) or history.fact,
-        values=page_values,
+        values={
+            "fact": history.fact,
+            "text_of_fact": text,
+            "state": shown.state if shown and not is_current else history.status.value,
+            "is_current": is_current,
+            "can_change": history.status in (Status.CURRENT, Status.EXPIRED),
+            "shown": shown,
+            "values": values,
+            "left_out": len(history.chain) > len(chain),
+            "notes": history.notes,
+            "successor": None
+            if is_current
+            else memory.successors([history.fact]).get(history.fact),
+            "contradicting": contradicting,
+            "chart": _chart(values, contradicting, reader.now()) if values else "",
+            "said": _said(reader, history) if links.is_served else (),
+        },
         data=history,
         tab="memory",
         back=links.fact(history.fact),
@@ -137,7 +122,6 @@ def _value(link: FactLink, chain: Sequence[FactLink]) -> Value:
     return Value(
         fact=link,
         state="forgotten" if forgotten else link.status.value,
-        source=source_mark(link.made.source, link.made.claimed_by),
         removed_by=None if is_replaced else end,
     )
 
@@ -172,13 +156,13 @@ def _chart(values: Sequence[Value], contradicting: Sequence[Hit], now: datetime)
         return min(1.0, max(0.0, (moment - first).total_seconds() / length))
 
     rows = [
-        Period(
+        charts.Period(
             _period_name(fact.text, fact.start, fact.end), share(fact.start, 0), share(fact.end, 1)
         )
         for fact in facts
     ]
     rows += [
-        Period(
+        charts.Period(
             f"contradicting: {_period_name(hit.text, hit.since, None)}",
             share(hit.since, 0),
             1,
@@ -187,13 +171,13 @@ def _chart(values: Sequence[Value], contradicting: Sequence[Hit], now: datetime)
         for hit in contradicting
     ]
     name = f"Values over time: {'; '.join(row.label for row in rows)}"
-    return charts.periods(name, rows, (short_day(first.date()), "now"))
+    return charts.periods(name, rows, (charts.short_day(first.date()), "now"))
 
 
 def _period_name(text: str, start: datetime | None, end: datetime | None) -> str:
     value = _cut(text, key_and_value(text)[0])
-    since = short_day(start.date()) if start else "not saved"
-    return f"{value}, {since} to {short_day(end.date()) if end else 'now'}"
+    since = charts.short_day(start.date()) if start else "not saved"
+    return f"{value}, {since} to {charts.short_day(end.date()) if end else 'now'}"
 
 
 def _cut(text: str, key: str | None = None) -> str:
@@ -202,44 +186,48 @@ def _cut(text: str, key: str | None = None) -> str:
     return shortened(line.removeprefix(f"{key}: ") if key else line, _TITLE)
 
 
-def _said(reader: Reader, history: FactHistory) -> list[Said]:
+_Messages: TypeAlias = tuple[ShownMessage, ...] | None
+"""Cited lines of a session: empty if it is gone, None if they are not shown."""
+
+
+def _said(reader: Reader, history: FactHistory) -> list[tuple[str, _Messages]]:
     cites = dict.fromkeys(cited for link in reversed(history.chain) for cited in link.made.cites)
     return [
-        Said(cited, is_gone=True)
-        if cited in history.gone
-        else _messages(reader, cited)
-        if number < _MOST_SHOWN
-        else Said(cited)
+        (
+            cited,
+            ()
+            if cited in history.gone
+            else _messages(reader, cited)
+            if number < _MOST_SHOWN
+            else None,
+        )
         for number, cited in enumerate(cites)
     ]
 
 
-def _messages(reader: Reader, cited: str) -> Said:
+def _messages(reader: Reader, cited: str) -> _Messages:
     asked = ShowSessions(reference=cited, limit=_MESSAGES, chars=_CHARACTERS)
     try:
-        messages = reader.memory.pipelines.cited_messages(asked, cited)
+        return reader.memory.pipelines.cited_messages(asked, cited)
     except (OSError, TranscriptProblem):
-        return Said(cited)
-    return Said(cited, messages, is_gone=not messages)
+        return None
 
 
 _MOST_INDEXED, _MOST_TAGS = 60, 40
 _WITH_VERSIONS = 0.6
 """The share of a page for the text of a section; its versions need the rest."""
 _VERSIONS = 20
-_MOST_CHANGES, _MOST_LINES = 4, 100
 _MISSING = ("section-not-found", "file-not-found")
 _NOT_OVER = (Status.CURRENT, Status.EXPIRED)
 
 
 @dataclass(frozen=True, slots=True)
 class VersionRow:
-    """A version of a section: its number (1: the oldest), its author, and its changes."""
+    """A version of a section: its number (1: the oldest), its author, and its changed lines."""
 
     number: int
     made: Made
-    lines: tuple[ComparedLine, ...]
-    left_out: int
+    lines: Sequence[ComparedLine]
 
 
 @dataclass(frozen=True, slots=True)
@@ -284,27 +272,24 @@ def file(reader: Reader, query: Query) -> Page:
     title, first = _title(document, path)
     marks = _Marks(reader, path, is_past=bool(at))
     address = partial(reader.links.file, path, at=at)
-    start = _Range(first.body if first else document.front)
-    body = _text(reader, query, document, start, marks, address)
-    values: dict[str, Any] = {
-        **body,
-        "path": path,
-        "section": None,
-        "tags": frontmatter.tags(document)[:_MOST_TAGS],
-        "log_day": layout.day_of(path, reader.memory.workspace.daily),
-        "index": document.sections[:_MOST_INDEXED],
-        "section_count": len(document.sections),
-        "day_shown": at,
-        "notes": marks.notes,
-        "linked_from": () if at else kept(reader, reader.memory.linking_to, path),
-        "history": None,
-    }
-    data = {**to_json(reader.memory.outline(path)), "text": text} if not at else view
+    lines = _Range(first.body if first else document.front)
     return Page(
         template="file",
         title=title,
-        values=values,
-        data=data,
+        values={
+            **_text(reader, query, document, lines, marks, address),
+            "path": path,
+            "section": None,
+            "tags": frontmatter.tags(document)[:_MOST_TAGS],
+            "log_day": layout.day_of(path, reader.memory.workspace.daily),
+            "index": document.sections[:_MOST_INDEXED],
+            "section_count": len(document.sections),
+            "day_shown": at,
+            "notes": marks.notes,
+            "linked_from": () if at else kept(reader, reader.memory.linking_to, path),
+            "history": None,
+        },
+        data={**to_json(reader.memory.outline(path)), "text": text} if not at else view,
         tab="memory",
         back=reader.links.file(path),
         past=(view.as_of or "") if view else "",
@@ -331,37 +316,38 @@ def section(reader: Reader, query: Query) -> Page:
     newest = number or number_in(query, "upto") or history.total
     versions = [_version_row(newest - at, each) for at, each in enumerate(history.revisions)]
     address = partial(reader.links.section, path, names, nth=place.nth, at=day)
-    now = read_entries(view.text if view else "")
-    values: dict[str, Any] = {
-        **_text(reader, query, *shown, marks, address, _WITH_VERSIONS),
-        "path": path,
-        "section": names,
-        "nth": place.nth,
-        "alike": place.alike,
-        "view": view,
-        "tags": (),
-        "log_day": None,
-        "index": shown[1].inner[:_MOST_INDEXED],
-        "section_count": len(shown[1].inner),
-        "day_shown": day,
-        "notes": marks.notes,
-        "linked_from": (),
-        "facts": len(marks.hits),
-        "over": marks.over,
-        "history": history,
-        "versions": versions,
-        "newer": min(history.total, newest + _VERSIONS) if newest < history.total else 0,
-        "older": newest - len(versions),
-        "number": number,
-        "past": _past(reader, versions[0], history.revisions[0], now) if number else None,
-    }
-    listed = FactList(facts=tuple(marks.hits), total=len(marks.hits))
-    data = {**to_json(history), **to_json(listed), **(to_json(view) if view else {})}
+    text = _text(reader, query, *shown, marks, address, _WITH_VERSIONS)
     return Page(
         template="file",
         title=names[-1] if names else path.rpartition("/")[2],
-        values=values,
-        data=data,
+        values={
+            **text,
+            "path": path,
+            "section": names,
+            "nth": place.nth,
+            "alike": place.alike,
+            "view": view,
+            "tags": (),
+            "log_day": None,
+            "index": shown[1].inner[:_MOST_INDEXED],
+            "section_count": len(shown[1].inner),
+            "day_shown": day,
+            "notes": marks.notes,
+            "linked_from": (),
+            "facts": len(marks.hits),
+            "over": marks.over,
+            "history": history,
+            "versions": versions,
+            "newer": min(history.total, newest + _VERSIONS) if newest < history.total else 0,
+            "older": newest - len(versions),
+            "number": number,
+            "past": _against_now(reader, history.revisions[0], view) if number else None,
+        },
+        data={
+            **to_json(history),
+            **to_json(FactList(facts=tuple(marks.hits), total=len(marks.hits))),
+            **(to_json(view) if view else {}),
+        },
         tab="memory",
         back=reader.links.section(path, names, nth=place.nth),
         past=(past_view.as_of or "") if past_view else "",
@@ -453,7 +439,7 @@ class _Marks:
         self.over = 0
         self.notes: tuple[str, ...] = ()
 
-    def __call__(self, listed: Sequence[Entry]) -> dict[int, EntryMark]:
+    def __call__(self, listed: Sequence[Entry]) -> dict[int, rendering.EntryMark]:
         facts = [entry.fact for entry in listed if entry.fact]
         answer = facts_now(self._reader, facts, self._path)
         found, self.notes = answer.facts, tuple(map(plain, answer.notes))
@@ -496,23 +482,14 @@ def _now(reader: Reader, place: _Place) -> tuple[_Place, SectionView | None]:
 def _version_row(number: int, revision: RevisionView) -> VersionRow:
     before, after = differing_parts(revision.before, revision.text)
     compared = compare(read_entries(before), read_entries(after), pairs_alike=True)
-    changed = [line for line in compared if line.change]
-    return VersionRow(
-        number=number,
-        made=revision.made,
-        lines=tuple(changed[:_MOST_CHANGES]),
-        left_out=max(0, len(changed) - _MOST_CHANGES),
-    )
+    return VersionRow(number, revision.made, [line for line in compared if line.change])
 
 
-def _past(
-    reader: Reader, row: VersionRow, revision: RevisionView, now: Sequence[Entry]
-) -> VersionRow:
+def _against_now(reader: Reader, revision: RevisionView, view: SectionView | None) -> VersionRow:
     """A version with all of its lines, each against now."""
-    then = read_entries(revision.text)
-    lines = compare(then, now, reader.memory.successors)
-    left_out = max(0, len(lines) - _MOST_LINES)
-    return replace(row, lines=tuple(lines[:_MOST_LINES]), left_out=left_out)
+    now = read_entries(view.text if view else "")
+    lines = compare(read_entries(revision.text), now, reader.memory.successors)
+    return VersionRow(0, revision.made, lines)
 
 
 # Two texts of a section compared, line by line; all of it pure.
@@ -527,7 +504,6 @@ _LEAST_SHARED = 0.5
 _ITEM = late.pattern(r"(?:[-*+]|\d{1,9}[.)])\s")
 _MAY_REACH_FAR = late.pattern(r"```|~~~|<(?!!--.*-->)[!?A-Za-z]")
 """The beginnings of code and HTML whose end may be anywhere below."""
-_SIGNS = {"": "", "changed": "~", "added": "+", "removed": "−"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -538,10 +514,6 @@ class ComparedLine:
     key: str | None
     pieces: tuple[Piece, ...]
     fact: FactId | None
-
-    @property
-    def sign(self) -> str:
-        return _SIGNS[self.change]
 
 
 def read_entries(text: str) -> tuple[Entry, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from datetime import date, timedelta
 from itertools import groupby, islice
-from typing import Any
+from typing import TypeAlias
 
 from markupsafe import Markup
 
@@ -26,11 +26,10 @@ from mdmem.model.history import (
 )
 from mdmem.model.reads import ShowFigures
 from mdmem.model.rules import is_iso_day
+from mdmem.model.trail import Entry
 from mdmem.page import charts
-from mdmem.page.charts import Series, short_day
 from mdmem.page.pages import (
     COMMIT,
-    MAX_CHARACTERS,
     ChangeRow,
     FilterLink,
     Page,
@@ -45,7 +44,7 @@ from mdmem.page.views.front import BARS, MOST_COUNTED, changes_of_both, changes_
 from mdmem.show.figures import drift_sentence
 from mdmem.startup.records import dataclass, replace
 from mdmem.text.document import parse
-from mdmem.text.facts import entries, shortened, shown_text
+from mdmem.text.facts import entries, shortened
 
 _TREND_DAYS, _WEEKS = 42, 12
 _MOST_ROWS = 8
@@ -68,109 +67,97 @@ def trends(reader: Reader, query: Query) -> Page:
     searches = memory.figures.of_searches(ShowFigures(_WEEKS))
     days = charts.since_first(facts.days)
     skipped = len(facts.days) - len(days)
-    values: dict[str, Any] = {
-        "span": f"{_span(days)}, {_day_words(days[0])} to {_day_words(days[-1])}",
-        "notes": facts.notes,
-        "figures": [_current(facts, days), _churn(days)],
-        "writers": [
-            (
-                writer.name,
-                charts.small_bars(
-                    f"{writer.name}: {number_of(writer.count, 'change')}", writer.days[skipped:]
-                ),
-                writer.count,
-            )
-            for writer in facts.writers[:_MOST_ROWS]
-        ],
-        "other_writers": len(facts.writers[_MOST_ROWS:]),
-        "kinds": [
-            (
-                kind.kind or "no kind",
-                charts.small_line(
-                    f"{kind.kind or 'no kind'}: {number_of(kind.count, 'current fact')}",
-                    kind.days[skipped:],
-                ),
-                kind.count,
-            )
-            for kind in facts.kinds[:_MOST_ROWS]
-        ],
-        "other_kinds": len(facts.kinds[_MOST_ROWS:]),
-        "survival": _survival(facts),
-        "changed_most": facts.changed_most,
-        "untouched": facts.untouched,
-        "searches": _searches(searches) if searches.weeks else None,
-        "drift": drift_sentence(searches.weeks[-1].week, searches.drift) if searches.drift else "",
-        "room": _room(reader),
-    }
-    data = {"trends": facts, "searches": searches}
     return Page(
         template="trends",
         title="Trends",
-        values=values,
-        data=data,
+        values={
+            "days": days,
+            "notes": facts.notes,
+            "figures": [_current(facts, days), _churn(days)],
+            "writers": [
+                (
+                    writer.name,
+                    charts.small_bars(
+                        f"{writer.name}: {number_of(writer.count, 'change')}", writer.days[skipped:]
+                    ),
+                    writer.count,
+                )
+                for writer in facts.writers[:_MOST_ROWS]
+            ],
+            "other_writers": len(facts.writers[_MOST_ROWS:]),
+            "kinds": [
+                (
+                    kind.kind or "no kind",
+                    charts.small_line(
+                        f"{kind.kind or 'no kind'}: {number_of(kind.count, 'current fact')}",
+                        kind.days[skipped:],
+                    ),
+                    kind.count,
+                )
+                for kind in facts.kinds[:_MOST_ROWS]
+            ],
+            "other_kinds": len(facts.kinds[_MOST_ROWS:]),
+            "survival": _survival(facts),
+            "changed_most": facts.changed_most,
+            "untouched": facts.untouched,
+            "searches": _searches(searches) if searches.weeks else None,
+            "drift": drift_sentence(searches.weeks[-1].week, searches.drift)
+            if searches.drift
+            else "",
+            "room": _room(reader),
+        },
+        data={"trends": facts, "searches": searches},
         tab="trends",
         back=reader.links.trends(),
     )
 
 
 def _current(facts: FactTrends, days: Sequence[FactDay]) -> Figure:
-    last = days[-1]
-    sources = (f"{last.stated:,} stated", f"{last.inferred:,} inferred")
-    words = ", ".join((*sources, f"{last.automatic:,} automatic"))
     series = [
-        Series("stated", [day.stated for day in days]),
-        Series("inferred", [day.inferred for day in days]),
-        Series("automatic", [day.automatic for day in days]),
+        charts.Series("stated", [day.stated for day in days]),
+        charts.Series("inferred", [day.inferred for day in days]),
+        charts.Series("automatic", [day.automatic for day in days]),
     ]
-    name = f"Current facts by source over {_span(days)}: {words} now"
-    return _by_day("Current facts", f"{facts.current:,}", words, days, series, areas_name=name)
+    words = ", ".join(f"{each.values[-1]:,} {each.name}" for each in series)
+    name = f"Current facts by source over {number_of(len(days), 'day')}: {words} now"
+    chart = charts.areas(name, _labels(days), series)
+    return _by_day("Current facts", f"{facts.current:,}", words, chart, days, series)
 
 
 def _churn(days: Sequence[FactDay]) -> Figure:
     series = [
-        Series("new", [day.added for day in days]),
-        Series("replaced", [day.replaced for day in days]),
-        Series("gone", [day.removed for day in days]),
+        charts.Series("new", [day.added for day in days]),
+        charts.Series("replaced", [day.replaced for day in days]),
+        charts.Series("gone", [day.removed for day in days]),
     ]
     new, replaced, gone = (sum(each.values) for each in series)
     words = f"new, {replaced:,} replaced, {gone:,} gone"
-    return _by_day("Churn", f"{new:,}", words, days, series)
+    name = f"Changes to facts over {number_of(len(days), 'day')}: {new:,} {words}"
+    chart = charts.bars(name, _labels(days), series[:-1], series[-1], height=124)
+    return _by_day("Churn", f"{new:,}", words, chart, days, series)
 
 
 def _by_day(
     title: str,
     number: str,
     words: str,
+    chart: Markup,
     days: Sequence[FactDay],
-    series: Sequence[Series],
-    areas_name: str = "",
+    series: Sequence[charts.Series],
 ) -> Figure:
-    labels = [short_day(day.day) for day in days]
-    if areas_name:
-        chart = charts.areas(areas_name, labels, series)
-    else:
-        name = f"Changes to facts over {_span(days)}: {number} {words}"
-        chart = charts.bars(name, labels, series[:-1], series[-1], height=124)
-    counts = zip(*(each.values for each in series), strict=True)
+    counts = ([f"{count:,}" for count in each.values] for each in series)
     return Figure(
         title=title,
         number=number,
         words=words,
         chart=chart,
         columns=("Day", *(each.name for each in series)),
-        rows=[
-            (label, *(f"{count:,}" for count in row))
-            for label, row in zip(labels, counts, strict=True)
-        ],
+        rows=list(zip(_labels(days), *counts, strict=True)),
     )
 
 
-def _day_words(day: FactDay) -> str:
-    return f"{day.day.day} {day.day:%B}"
-
-
-def _span(days: Sequence[FactDay]) -> str:
-    return number_of(len(days), "day")
+def _labels(days: Sequence[FactDay]) -> list[str]:
+    return [charts.short_day(day.day) for day in days]
 
 
 def _survival(facts: FactTrends) -> Figure | None:
@@ -199,11 +186,11 @@ def _searches(figures: SearchFigures) -> Figure:
     weeks = figures.weeks
     missed = [round(week.searches * (week.without_hit or 0)) for week in weeks]
     series = [
-        Series(
+        charts.Series(
             "with a hit",
             [week.searches - count for week, count in zip(weeks, missed, strict=True)],
         ),
-        Series("without a hit", missed),
+        charts.Series("without a hit", missed),
     ]
     total = sum(week.searches for week in weeks)
     words = f"{number_of(total, 'search', 'searches')} in {number_of(len(weeks), 'week')}"
@@ -235,7 +222,7 @@ def _searches(figures: SearchFigures) -> Figure:
 
 def _week_name(week: Week) -> str:
     year, _, number = week.week.partition("-W")
-    return short_day(date.fromisocalendar(int(year), int(number), 1))
+    return charts.short_day(date.fromisocalendar(int(year), int(number), 1))
 
 
 def _formatted(value: float | None, form: str) -> str:
@@ -272,18 +259,8 @@ _DAY = timedelta(days=1)
 _WIDER = 4
 
 
-@dataclass(frozen=True, slots=True)
-class LogLine:
-    heading: str
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class TimelineDay:
-    day: date
-    rows: tuple[ChangeRow, ...]
-    has_more: bool
-    large: tuple[LargeCommit, ...] = ()
+_TimelineDay: TypeAlias = tuple[date, Sequence[ChangeRow], Sequence[LargeCommit], bool]
+"""A day's changes, its large commits, and whether it has more changes."""
 
 
 # The timeline.
@@ -291,7 +268,7 @@ class TimelineDay:
 
 def timeline(reader: Reader, query: Query) -> Page:
     """Changes by day, newest first. Raises UsageProblem (`before` is not a day)."""
-    before = _parse_before(query.get("before"))
+    before = _day_in(query["before"]) if query.get("before") else None
     asked = {name: query[name] for name in ("who", "where", "file") if query.get(name)}
     wanted = ShowChanges(
         actor=asked.get("who"),
@@ -302,46 +279,37 @@ def timeline(reader: Reader, query: Query) -> Page:
     )
     last = max(before, date.min + _DAY) - _DAY if before else None
     days, changes = _read_days(reader, wanted, last)
-    oldest = days[-1].day if days else None
+    oldest = days[-1][0] if days else None
     until = (oldest - _DAY).isoformat() if oldest else None
     earlier = replace(wanted, until=until, limit=1, fold=0)
     has_older = oldest and kept(reader, reader.memory.changes, earlier).changes
     activity = kept(reader, reader.memory.activity, ShowTrends(BARS))
     writers = [writer.name for writer in activity.writers]
-    values: dict[str, Any] = {
-        "days": days,
-        "chart": charts.bars_by_day(activity.days, reader.links),
-        "notes": activity.notes,
-        "who": _choices(reader, asked, "who", "everybody", writers[:_MOST_WRITERS]),
-        "where": _choices(reader, asked, "where", "everywhere", (CURATED, LOGS)),
-        "file": asked.get("file"),
-        "all_files": reader.links.days(**{**asked, "file": ""}),
-        "older": reader.links.days(before=oldest, **asked) if has_older else "",
-        "newest": reader.links.days(**asked) if before else "",
-        "is_filtered": bool(asked or before),
-    }
     back = reader.links.days(before=before, **asked)
     return Page(
         template="timeline",
         title="Timeline",
-        values=values,
+        values={
+            "days": days,
+            "chart": charts.bars_by_day(activity.days, reader.links),
+            "notes": activity.notes,
+            "who": _choices(reader, asked, "who", "everybody", writers[:_MOST_WRITERS]),
+            "where": _choices(reader, asked, "where", "everywhere", (CURATED, LOGS)),
+            "file": asked.get("file"),
+            "all_files": reader.links.days(**{**asked, "file": ""}),
+            "older": reader.links.days(before=oldest, **asked) if has_older else "",
+            "newest": reader.links.days(**asked) if before else "",
+            "is_filtered": bool(asked or before),
+        },
         data=ChangeList(changes=tuple(changes)),
         tab="timeline",
         back=back,
     )
 
 
-def _parse_before(text: str | None) -> date | None:
-    if not text:
-        return None
-    if not is_iso_day(text):
-        raise UsageProblem(f"{text[:80]!r} is not a day", "Write a day as 2026-03-05.")
-    return date.fromisoformat(text)
-
-
 def _read_days(
     reader: Reader, wanted: ShowChanges, last: date | None
-) -> tuple[list[TimelineDay], list[FactChange]]:
+) -> tuple[list[_TimelineDay], list[FactChange]]:
     days: dict[date, tuple[list[FactChange], list[LargeCommit], bool]] = {}
     while len(days) < _DAYS:
         until = last.isoformat() if last else None
@@ -362,9 +330,15 @@ def _read_days(
     shown = [change for changes, _, _ in days.values() for change in changes]
     rows = iter(change_rows(reader, shown))
     return [
-        TimelineDay(day, tuple(islice(rows, len(changes))), has_more, tuple(large))
+        (day, list(islice(rows, len(changes))), large, has_more)
         for day, (changes, large, has_more) in days.items()
     ], shown
+
+
+def _day_in(text: str) -> date:
+    if is_iso_day(text):
+        return date.fromisoformat(text)
+    raise UsageProblem(f"{text[:80]!r} is not a day", "Write a day as 2026-03-05.")
 
 
 def _day_of(change: FactChange | LargeCommit) -> date:
@@ -385,42 +359,40 @@ def _choices(
 
 
 def day(reader: Reader, query: Query) -> Page:
-    text = query["day"]
-    if not is_iso_day(text):
-        problem = UsageProblem(f"{text[:80]!r} is not a day", "Write a day as 2026-03-05.")
+    try:
+        shown = _day_in(query["day"])
+    except UsageProblem as problem:
         return error_page(problem, 404)
-    shown = date.fromisoformat(text)
     curated, logged = (changes_of_day(reader, shown, where) for where in (CURATED, LOGS))
     others, unreadable = _entries_of_other_days(reader, shown, logged)
     before, after = _day_before(reader, shown), _day_after(reader, shown)
-    values: dict[str, Any] = {
-        "shown": shown,
-        "changed": change_rows(reader, curated.changes[:MOST_COUNTED]),
-        "logged": change_rows(reader, logged.changes[:MOST_COUNTED])[::-1],
-        "others": others[:MOST_COUNTED],
-        "unreadable": unreadable,
-        "large_changed": curated.large,
-        "large_logged": logged.large,
-        "more_changed": len(curated.changes) > MOST_COUNTED,
-        "more_logged": max(len(logged.changes), len(others)) > MOST_COUNTED,
-        "log": reader.links.file(reader.memory.workspace.log_path(shown)),
-        "before": (before, reader.links.day(before)) if before else None,
-        "after": (after, reader.links.day(after)) if after else None,
-        "evening": reader.links.search(at=text),
-    }
     return Page(
         template="day",
         title=f"{shown:%A} {shown.day} {shown:%B} {shown.year}",
-        values=values,
+        values={
+            "shown": shown,
+            "changed": change_rows(reader, curated.changes[:MOST_COUNTED]),
+            "logged": change_rows(reader, logged.changes[:MOST_COUNTED])[::-1],
+            "others": others[:MOST_COUNTED],
+            "unreadable": unreadable,
+            "large_changed": curated.large,
+            "large_logged": logged.large,
+            "more_changed": len(curated.changes) > MOST_COUNTED,
+            "more_logged": max(len(logged.changes), len(others)) > MOST_COUNTED,
+            "log": reader.links.file(reader.memory.workspace.log_path(shown)),
+            "before": (before, reader.links.day(before)) if before else None,
+            "after": (after, reader.links.day(after)) if after else None,
+            "evening": reader.links.search(at=shown),
+        },
         data=changes_of_both(curated, logged),
         tab="timeline",
-        back=reader.links.day(text),
+        back=reader.links.day(shown),
     )
 
 
 def _entries_of_other_days(
     reader: Reader, shown: date, logged: ChangeList
-) -> tuple[Sequence[LogLine], str]:
+) -> tuple[Sequence[Entry], str]:
     """Entries of the day's log that did not come on that day: written for it, or not saved yet.
 
     Then why the log cannot be read, if it is there.
@@ -433,15 +405,7 @@ def _entries_of_other_days(
     if not isinstance(text, str) or len(logged.changes) > MOST_COUNTED:
         return (), ""
     facts = {change.fact for change in logged.changes}
-    others = [
-        LogLine(
-            heading=entry.section[-1] if entry.section else "",
-            text=shortened(shown_text(entry), MAX_CHARACTERS),
-        )
-        for entry in entries(parse(text), path)
-        if entry.fact not in facts
-    ]
-    return others, ""
+    return [each for each in entries(parse(text), path) if each.fact not in facts], ""
 
 
 def _day_before(reader: Reader, shown: date) -> date | None:
@@ -494,17 +458,16 @@ def commit(reader: Reader, query: Query) -> Page:
     rows = change_rows(reader, listed.changes[:_MOST_IN_COMMIT])
     weightiest = max(rows, key=lambda row: _weight(reader, row.change), default=None)
     text = secrets.redact(weightiest.change.text) if weightiest else ""
-    values: dict[str, Any] = {
-        "commit": first.commit if first else name,
-        "first": first,
-        "rows": rows,
-        "weightiest": weightiest,
-        "has_more": len(listed.changes) > _MOST_IN_COMMIT,
-    }
     return Page(
         template="commit",
         title=shortened(" ".join(text.split()), _MOST_TITLE) or f"Change {name[:_SHORT]}",
-        values=values,
+        values={
+            "commit": first.commit if first else name,
+            "first": first,
+            "rows": rows,
+            "weightiest": weightiest,
+            "has_more": len(listed.changes) > _MOST_IN_COMMIT,
+        },
         data=listed,
         tab="timeline",
         back=reader.links.commit(name),
