@@ -2,12 +2,14 @@
 commits they make. Run by `make test-page`.
 """
 
+import http.server
 import json
 import os
 import re
 import shutil
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -351,6 +353,57 @@ def test_tabs_have_one_stream_and_say_when_it_ends(page: Any, notes: Notes) -> N
     assert streams == []
 
 
+def test_a_stream_that_is_cut_is_not_connected_again(page: Any, notes: Notes) -> None:
+    go(page, notes, "/files")
+    page.wait_for_timeout(1000)
+    assert notes.process is not None
+    notes.process.kill()
+    page.locator("#still").wait_for()
+    notes.end()
+    notes.serve()  # on the same port, as a stranger could
+    asked: list[str] = []
+    page.on("request", lambda sent: asked.append(sent.url))
+    page.wait_for_timeout(2000)
+    assert asked == []
+    page.locator("#still a").click()
+    page.locator("#still").wait_for(state="hidden")
+    assert [url for url in asked if url.endswith("/files")]
+
+
+def test_another_site_hears_nothing(page: Any, notes: Notes) -> None:
+    site = http.server.ThreadingHTTPServer(("127.0.0.1", 0), http.server.BaseHTTPRequestHandler)
+    threading.Thread(target=site.serve_forever, daemon=True).start()
+    other = page.context.browser.new_context(storage_state=page.context.storage_state())
+    stranger = other.new_page()
+    for host in ("127.0.0.1", "localhost"):
+        stranger.goto(f"http://{host}:{site.server_address[1]}/")
+        heard = stranger.evaluate(
+            """(address) => new Promise((done) => {
+                const stream = new EventSource(address, { withCredentials: true });
+                stream.onopen = stream.onmessage = () => done("heard");
+                stream.onerror = () => done("refused");
+            })""",
+            notes.origin + "/moved",
+        )
+        assert heard == "refused"
+    other.close()
+    site.shutdown()
+    site.server_close()
+
+
+def test_two_tabs_decide_on_one_item(page: Any, notes: Notes, proposal: str) -> None:
+    other = page.context.new_page()
+    for each in (page, other):
+        go(each, notes, f"/review/{proposal}")
+    other.get_by_role("checkbox").first.check()  # so that nothing moves in it
+    press(page, f"Accept: .*{PART[:20]}")
+    head = notes.head()
+    other.get_by_role("button", name=re.compile(f"^Accept: .*{PART[:20]}")).click()
+    other.locator(".refused", has_text="has changed since this page was loaded").wait_for()
+    assert notes.head() == head
+    assert other.get_by_role("checkbox").first.is_checked()
+
+
 def test_a_place_and_a_form_are_gone_to_by_their_names(page: Any, notes: Notes) -> None:
     page.keyboard.press("Control+k")
     page.keyboard.type("house")
@@ -470,3 +523,176 @@ def test_an_open_tab_outlives_a_restart(page: Any, notes: Notes, proposal: str) 
     notes.serve()
     press(page, "Accept: ")
     assert "Mdmem-Op: accept" in notes.message()
+
+
+class Hand:
+    """A person at the page, whose presses are counted: of the mouse, or of keys."""
+
+    def __init__(self, page: Any, notes: Notes, proposal: str) -> None:
+        self.page, self.notes, self.proposal, self.presses = page, notes, proposal, 0
+
+    def start(self, path: str = "/") -> None:
+        go(self.page, self.notes, path)
+        self.presses = 0
+
+    def click(
+        self, name: str, within: str = "main", role: Any = "link", nth: int = 0, **more: Any
+    ) -> None:
+        self.presses += 1
+        wanted = self.page.locator(within).get_by_role(role, name=re.compile(name))
+        wanted.nth(nth).click(**more)
+
+    def keys(self, *names: str) -> None:
+        for name in names:
+            self.presses += 1
+            self.page.keyboard.press(name)
+
+    def look_up(self, words: str, kind: str = "fact") -> None:
+        """Go to the first place that some words name."""
+        self.keys("Control+k")
+        self.page.keyboard.type(words)
+        first = self.page.locator("#go li:first-child", has_text=re.compile(f"{kind}.*{words}"))
+        first.wait_for()
+        with self.page.expect_navigation():
+            self.keys("Enter")
+
+    def type(self, text: str) -> None:
+        self.page.locator("main textarea:focus").fill(text)
+
+    def sees(self, text: str, where: str = "main") -> None:
+        self.page.locator(where, has_text=text).first.wait_for()
+
+
+def by_mouse(hand: Hand) -> Iterator[tuple[str, int]]:
+    """The ten tasks of a person who keeps the page open, and the presses of each."""
+    tabs, beside = "nav.tabs", "nav.files"
+    hand.start()
+    hand.click("Timeline", tabs)
+    hand.click("Frankfurt.*Stockholm|Stockholm")
+    hand.click("^change")
+    hand.click("Undo this change", role="button")
+    hand.sees("Undone", "#toast")
+    yield "find when it changed, and undo", hand.presses
+    hand.start("/review")
+    hand.click("^Select", role="checkbox")
+    hand.click("^Select", role="checkbox", nth=2, modifiers=["Shift"])
+    hand.click("^Accept selected", role="button")
+    hand.sees("Accepted 3 changes", "#toast")
+    yield "accept three of five", hand.presses
+    hand.start()
+    hand.click("Friday noon or Thursday")
+    hand.click("Keep this: .*Friday noon", role="button")
+    hand.sees("Kept", ".decided")
+    yield "settle", hand.presses
+    hand.start()
+    hand.click("what an agent is given")
+    hand.sees("Agent view", "h1")
+    yield "what the agent gets", hand.presses
+    hand.start()
+    hand.click("Timeline", tabs)
+    hand.click("the pump hums")
+    hand.click("New text", role="textbox")
+    hand.type("the pump is silent")
+    hand.click("^Replace", role="button")
+    hand.sees("Replaced", "#toast")
+    yield "correct yesterday's log", hand.presses
+    hand.start()
+    hand.click("^Facts", beside)
+    hand.presses += 1  # into the field
+    hand.page.locator("input[type=date]").fill("2026-03-02")
+    hand.click("Look", beside, role="button")
+    hand.sees("Frankfurt", ".prose")
+    yield "what was true in March", hand.presses
+    hand.start()
+    hand.click("Trends", tabs)
+    hand.sees("Ada Example", ".trend:has(h2:text('Who writes')) tr:first-child th")
+    yield "who writes most", hand.presses
+    hand.sees("Office", ".trend:has(h2:text('Untouched longest')) li:first-child")
+    yield "stale notes", hand.presses
+    hand.start()
+    hand.click("^Facts", beside)
+    hand.click("stated|inferred", ".entry:has-text('printer')")
+    hand.click("^Forget", role="button")
+    hand.sees("Forgotten", "#toast")
+    yield "forget", hand.presses
+    hand.start()
+    hand.click("long.md", beside)
+    hand.click("Next page")
+    hand.sees("line 500", ".prose")
+    yield "read a long file", hand.presses
+
+
+def by_keys(hand: Hand) -> Iterator[tuple[str, int]]:
+    hand.start()
+    hand.look_up("Stockholm")
+    hand.keys("u")
+    hand.page.wait_for_url("**/commit/*")
+    hand.keys("u")
+    hand.sees("Undone", "#toast")
+    yield "find when it changed, and undo", hand.presses
+    with hand.page.expect_response("**/do/undo"):
+        hand.keys("u")  # what was just done, not the change of the page
+    assert any("Stockholm" in text for text in hand.notes.texts())
+    hand.start(f"/review/{hand.proposal}")
+    hand.keys("j")
+    for number in range(1, 4):
+        hand.keys("y")
+        hand.page.locator(".decided").nth(number - 1).wait_for()
+    assert hand.page.evaluate("document.activeElement.matches('[data-item]')")
+    yield "accept three of five", hand.presses
+    hand.start()
+    hand.keys("g", "r")
+    hand.page.wait_for_url("**/review")
+    hand.keys("j", "1")
+    hand.sees("Kept", ".decided")
+    yield "settle", hand.presses
+    hand.start()
+    hand.look_up("Agent view", "page")
+    hand.sees("Agent view", "h1")
+    yield "what the agent gets", hand.presses
+    hand.start()
+    hand.look_up("the pump hums")
+    hand.keys("e")
+    hand.type("the pump is silent")
+    hand.keys("Control+Enter")
+    hand.sees("Replaced", "#toast")
+    yield "correct yesterday's log", hand.presses
+    hand.start()
+    hand.look_up("Facts", "section")
+    hand.keys("[")
+    hand.sees("As it was on", "#version")
+    yield "what was true in March", hand.presses
+    hand.start()
+    hand.keys("g", "n")
+    hand.sees("Ada Example", ".trend:has(h2:text('Who writes')) tr:first-child th")
+    yield "who writes most", hand.presses
+    hand.sees("Office", ".trend:has(h2:text('Untouched longest')) li:first-child")
+    yield "stale notes", hand.presses
+    hand.start()
+    hand.look_up("printer")
+    hand.keys("f", "Enter")
+    hand.sees("Forgotten", "#toast")
+    yield "forget", hand.presses
+    hand.start()
+    hand.look_up("long.md", "file")
+    hand.keys("]")
+    hand.sees("line 500", ".prose")
+    yield "read a long file", hand.presses
+
+
+@pytest.mark.parametrize("tasks", [by_mouse, by_keys])
+def test_ten_tasks_take_four_presses_at_most(
+    page: Any, notes: Notes, proposal: str, tasks: Any
+) -> None:
+    lines = "".join(f"- line {number}\n" for number in range(1, 501))
+    parts = "".join(f"## Part {number}\n\n- part {number}\n\n" for number in range(1, 31))
+    (notes.root / "memory" / "long.md").write_text(f"# Long\n\n{lines}")
+    (notes.root / "memory" / "old.md").write_text(f"# Old\n\n{parts}")
+    notes.world.git(notes.root, "add", "-A")
+    notes.world.git(notes.root, "commit", "-qm", "long", environment=_at("2026-03-03T09:00:00"))
+    notes.mdmem("log", "the pump hums", now="2026-03-04T12:00:00")
+    for words in ("third of them", "fourth of them", "fifth of them"):
+        notes.mdmem("remember", words, "--section", "Decisions", "--propose", stated=False)
+    presses = dict(tasks(Hand(page, notes, proposal)))
+    assert len(presses) == 10
+    assert {name: number for name, number in presses.items() if number > 4} == {}

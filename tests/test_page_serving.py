@@ -410,6 +410,10 @@ def test_a_stream_tells_that_memory_moved_and_ends_with_the_page(at: Desk) -> No
         assert moved != first
         assert page.ask("GET", "/moved", origin="http://evil.test").status == 403
         assert page.ask("GET", "/moved", cookie="").status == 401
+        assert page.ask("GET", "/moved", host="evil.test").status == 421
+        cut, begun = events(page)
+        assert next(begun).startswith("data: ")
+        cut.close()
         page.process.send_signal(signal.SIGTERM)
         rest = list(lines)
         assert "event: end" in rest

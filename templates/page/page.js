@@ -1,16 +1,15 @@
-// Shortcuts: every page works without them.
+// Pages work without this.
 const $ = (what, where = document) => where.querySelector(what);
 const $$ = (what, where = document) => [...where.querySelectorAll(what)];
 const on = (name, act) => document.addEventListener(name, act);
-const byId = (id) => document.getElementById(id);
 const copy = (node) => document.importNode(node, true);
 const topOf = (node) => node.getBoundingClientRect().top;
 const state = document.body.dataset;
 const policy = window.trustedTypes?.createPolicy("mdmem", { createHTML: (text) => text });
-// DOMParser makes a document in which nothing runs or loads.
+// Nothing runs or loads in a document of DOMParser.
 const read = async (answer) => {
 	const text = await answer.text();
-	return new DOMParser().parseFromString(policy ? policy.createHTML(text) : text, "text/html");
+	return new DOMParser().parseFromString(policy?.createHTML(text) ?? text, "text/html");
 };
 const fill = (node, from) => node.replaceChildren(...[...from.childNodes].map(copy));
 const words = (node) => node.textContent.trim().replace(/\s+/g, " ");
@@ -70,7 +69,7 @@ const find = () => things().findIndex((each) => each.contains(document.activeEle
 const thing = () => things()[find()];
 let at = -1;
 const focus = (target) => {
-	(target?.matches("[data-item]") ? target : target && $(".what, .mark, a", target))?.focus();
+	(target?.matches("[data-item]") ? target : target && $("a", target))?.focus();
 	target?.scrollIntoView({ block: "nearest" });
 };
 const move = (step) => {
@@ -78,7 +77,7 @@ const move = (step) => {
 	focus(things()[at]);
 };
 
-// The page as it is now; what one reads, has in focus or opened stays.
+// The page as it is now; place, focus and what is open stay.
 const isBusy = () =>
 	$("dialog[open], [data-sent]") ||
 	$$("main :is(textarea, input)").some(
@@ -97,7 +96,7 @@ const swap = (page) => {
 	for (const part of ["main", ".tabs"]) fill($(part), $(part, page));
 	heard = state.stamp = page.body.dataset.stamp;
 	for (const [node, id, card] of decided) {
-		byId(id)?.before(node);
+		$(`[id="${id}"]`)?.before(node);
 		node.isConnected || ($(`#${card} ul`) ?? $("main")).append(node);
 	}
 	for (const each of $$("main summary")) each.parentNode.open ||= opened.includes(words(each));
@@ -108,10 +107,10 @@ const swap = (page) => {
 	return things().filter((each) => !before.has(words(each)));
 };
 
-// One stream for all tabs says that memory moved. It never connects again by itself.
+// One stream for all tabs tells of moves; it never connects again by itself.
 let { title } = document;
 let unseen = 0;
-let asks = false;
+let asks;
 let heard = state.stamp;
 const refresh = async () => {
 	if (asks || heard === state.stamp || end.signal.aborted || isBusy()) return;
@@ -154,13 +153,13 @@ on("visibilitychange", () => {
 	if (!document.hidden) document.title = ((unseen = 0), title);
 });
 
-// The answer to a form is shown in place.
+// A form's answer is shown in place.
 const toast = (done, isBeside) => {
 	$("#toast")?.remove();
 	done.id = "toast";
 	done.removeAttribute("tabindex");
 	document.body.append(copy(done));
-	// the button beside the item is for everybody
+	// that beside the item is for everybody
 	for (const each of $$("#toast button")) if (isBeside) (each.tabIndex = -1), (each.ariaHidden = true);
 };
 const send = async (form, submitter) => {
@@ -191,7 +190,7 @@ const send = async (form, submitter) => {
 		}
 		swap(page);
 		toast(done, isItem);
-		focus(byId(isItem ? next?.id : item?.id));
+		focus($(`[id="${(isItem ? next : item)?.id}"]`));
 	} else if (item) {
 		const textContent = $$("main > p", page).slice(0, -1).map(words).join(" ") || page.title;
 		const about = { textContent, className: "band refused", role: "alert" };
@@ -233,16 +232,19 @@ const KEYS = {
 	e: edit,
 	"[": () => slide(-1),
 	"]": () => slide(1),
-	u: () => $("#toast button, #done button")?.click(),
+	f: () => $("[data-key=f]")?.focus(),
+	u: () => ($("#toast button, #done button") ?? $("[data-key=u]"))?.click(),
 	"?": () => $("#keys")?.showModal(),
 };
 for (const key of "yn12b") KEYS[key] = press;
-let isGoing = false;
+let isGoing;
 on("keydown", (event) => {
 	const { key, target } = event;
 	if (event.altKey || event.isComposing) return;
-	let act = Object.hasOwn(KEYS, key) && KEYS[key];
-	if (event.ctrlKey || event.metaKey) act = key === "k" && (() => $("#go")?.showModal());
+	let act = KEYS[key];
+	const submit = () => target.form.requestSubmit();
+	if (event.ctrlKey || event.metaKey)
+		act = { k: () => $("#go")?.showModal(), Enter: target.type === "textarea" && submit }[key];
 	else if (key === "Escape") return target.blur();
 	else if (key === "Enter" && target.id === "to") act = () => $("#go ul a")?.click();
 	else if (target.matches("input:not([type=range], [type=checkbox]), textarea") || $("dialog[open]")) return;

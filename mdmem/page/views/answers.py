@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from datetime import timedelta
+from itertools import islice
 
 from mdmem.model import FactId, Source, Status
 from mdmem.model.prompts import (
@@ -130,15 +131,12 @@ _MOST_PLACES = 6
 
 
 def go(reader: Reader, query: Query) -> Page:
-    """Where some words may lead, by kind, words and address: files, sections, facts, forms."""
+    """Where some words may lead, by kind, words and address: pages, files, sections, facts, forms.
+
+    A file, a page or a form has all of the words in its name, a section has one.
+    """
     asked = query.get("q", "").strip()
-    links = reader.links
-    folded = asked.casefold().split()
-    paths = [
-        path
-        for path in reader.memory.workspace.memory_paths(str)
-        if folded and all(word in path.casefold() for word in folded)
-    ]
+    links, folded = reader.links, asked.casefold().split()
     hits = reader.memory.search(Search(query=asked, limit=_MOST_HITS)).hits if asked else ()
     own = [hit for hit in hits if hit.workspace is None]
     sections = dict.fromkeys(
@@ -146,21 +144,34 @@ def go(reader: Reader, query: Query) -> Page:
         for hit in own
         if hit.section and any(word in hit.section[-1].casefold() for word in folded)
     )
+    adding = f"{links.today()}?add=1#add"
+
+    def named(*places: tuple[str, str, str]) -> Sequence[tuple[str, str, str]]:
+        found = (each for each in places if all(word in each[1].casefold() for word in folded))
+        return tuple(islice(found, _MOST_PLACES))
+
+    paths = reader.memory.workspace.memory_paths(str) if folded else ()
     places = [
-        *(("file", path, links.file(path)) for path in paths[:_MOST_PLACES]),
+        *named(("page", "Agent view", links.context()), ("page", "Health", links.health())),
+        *named(*(("file", path, links.file(path)) for path in paths)),
         *(
             ("section", f"{path} › {section[-1]}", links.section(path, section))
             for path, section in list(sections)[:_MOST_PLACES]
         ),
         *(("fact", hit.text, links.fact(hit.fact)) for hit in own if hit.fact),
         *(
-            ("form", words, f"{links.today()}?add=1#add")
-            for words in (("Log what happened", "Remember a fact") if reader.can_write else ())
-            if all(word in words.casefold() for word in folded)
+            named(("form", "Log what happened", adding), ("form", "Remember a fact", adding))
+            if reader.can_write
+            else ()
         ),
     ]
-    values = {"places": places, "wanted": asked}
-    return Page(template="go", title="Go to", values=values, data={"places": places}, back="/go")
+    return Page(
+        template="go",
+        title="Go to",
+        values={"places": places, "wanted": asked},
+        data={"places": places},
+        back="/go",
+    )
 
 
 def _request(asked: Query) -> Search | None:
