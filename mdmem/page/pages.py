@@ -390,8 +390,7 @@ class Frame:
 def frame_of(reader: Reader, done: str | None = None) -> Frame:
     """The frame of a page; `done` names the result of a form, which is shown once."""
     memory = reader.memory
-    curated = memory.workspace.curated
-    wanted = ListFiles(limit=_MOST_FILES, without_logs=True, first=curated)
+    wanted = ListFiles(limit=_MOST_FILES, without_logs=True, first=memory.workspace.curated)
     conflicts, standing = kept(reader, memory.conflicts), kept(reader, memory.proposals.standing)
     return Frame(
         name=memory.workspace.root.name,

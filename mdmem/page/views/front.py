@@ -85,7 +85,7 @@ def today(reader: Reader, query: Query) -> Page:
     activity = kept(reader, memory.activity, ShowTrends(BARS))
     fact_count = kept(reader, memory.facts, ListFacts(limit=1)).total
     conflicts, standing = kept(reader, memory.conflicts), kept(reader, memory.proposals.standing)
-    unsaved = memory.unsaved()
+    unsaved = kept(reader, memory.unsaved)
     expired, expiring = _expired(reader), _expiring(reader)
     proposals = [
         (view, [part for part in view.parts if part.state.waits])
