@@ -5,6 +5,7 @@ import os
 import shutil
 from collections.abc import Mapping
 from dataclasses import replace
+from datetime import date
 from pathlib import Path
 
 import pytest
@@ -12,9 +13,11 @@ from conftest import World
 from dated_memory import DatedMemory
 from workspaces import Desk, desk
 
+from mdmem.folder.layout import log_day, log_path
+from mdmem.folder.vault import daily_names
 from mdmem.memory import Memory
 from mdmem.model import FilePath
-from mdmem.model.errors import FactProblem
+from mdmem.model.errors import FactProblem, WorkspaceProblem
 from mdmem.model.history import FactHistory, ShowHistory
 from mdmem.model.prompts import BuildContext
 from mdmem.model.searches import Hit, ListFacts, Search
@@ -327,6 +330,10 @@ class TestDailyNotes:
             ("YYYY-MMM-DD ddd", "fr", "2026-mars-05 jeu..md"),
             ("YY/YYYY MMM DD", "es", "26/2026 mar. 05.md"),
             ("YYYY/MMMM/D dddd", "sv", "2026/March/5 Thursday.md"),
+            ("YYYY/[Q]Q/MMMM Do", None, "2026/Q1/March 5th.md"),
+            ("YYYY/[W]ww/Do MMMM", "de", "2026/W10/5. März.md"),
+            ("YYYY-MM-Do", "fr", "2026-03-5.md"),
+            ("YYYY-MM-Do", "es", "2026-03-5º.md"),
         ],
     )
     def test_months_and_weekdays_are_named_in_the_language(
@@ -342,6 +349,44 @@ class TestDailyNotes:
         assert str(heron.day) == "2026-03-05"
         title = at.read(f"Daily/{path}").split("\n")[0]
         assert title == ("# Donnerstag 5. März" if language == "de" else title)
+
+    @pytest.mark.parametrize(
+        ("form", "language", "day", "name"),
+        [
+            ("Do", None, "2026-03-01", "1st"),
+            ("Do", None, "2026-03-11", "11th"),
+            ("Do", None, "2026-03-22", "22nd"),
+            ("Do", None, "2026-03-23", "23rd"),
+            ("Do", "fr", "2026-03-01", "1er"),
+            ("Do", "fr", "2026-03-21", "21"),
+            ("Q", None, "2026-12-31", "4"),
+            ("ww", None, "2027-12-25", "52"),
+            ("ww", None, "2027-12-26", "01"),
+            ("ww", None, "2026-12-31", "01"),
+            ("ww", None, "2028-12-30", "53"),
+            ("ww", None, "2026-01-03", "01"),
+            ("ww", None, "2026-01-04", "02"),
+            ("ww", "de", "2026-12-31", "53"),
+            ("ww", "de", "2027-01-03", "53"),
+        ],
+    )
+    def test_ordinals_quarters_and_weeks_are_those_of_obsidian(
+        self, at: Desk, form: str, language: str | None, day: str, name: str
+    ):
+        at.write(".obsidian/daily-notes.json", json.dumps({"format": f"YYYY-MM-DD ({form})"}))
+        names = daily_names(at.root, language)
+        assert names
+        assert log_path(date.fromisoformat(day), names) == f"{day} ({name}).md"
+        assert log_day(f"{day} ({name}).md", names) == date.fromisoformat(day)
+
+    @pytest.mark.parametrize(
+        "form", ["YYYY-MM", "Do MMMM", "YYYY-Q-DD", "YYYY-[W]ww", "YYYY-MM-DD HH", "YYYY-DDD", "X"]
+    )
+    def test_a_format_that_does_not_tell_the_day_is_refused(self, at: Desk, form: str):
+        at.write(".obsidian/daily-notes.json", json.dumps({"format": form}))
+        with pytest.raises(WorkspaceProblem, match="does not name a note by its day") as problem:
+            vault(at, {}, f'{ALL_NOTES}daily = "obsidian"\n').apply(Log("saw a heron"))
+        assert problem.value.code == "bad-settings"
 
     def test_periodic_notes_come_first(self, at: Desk):
         for name, folder in (

@@ -42,11 +42,14 @@ _DAY_PARTS = {
     "%-m": ("month", "*"),
     "%d": ("day", "[0-9]" * 2),
     "%-d": ("day", "*"),
-    **dict.fromkeys(("%y", "%B", "%b", "%A", "%a"), ("", "*")),
+    "%o": ("day", "*"),
+    **dict.fromkeys(("%y", "%B", "%b", "%A", "%a", "%q", "%V", "%v"), ("", "*")),
 }
 """Parts of a path that name a day: the number that each gives, if any, and a glob for it."""
-_DATE_PART = late.pattern(r"(%[YymdBbAa]|%-[md]|%\{[a-z]+:[BbAa]\})")
-"""`%{de:B}` is `%B` in German."""
+_DATE_PART = late.pattern(r"(%[YymdBbAaqVv]|%-[md]|%\{[a-z]+:[BbAao]\})")
+"""`%{de:B}` is `%B` in German, `%{de:o}` the day as an ordinal; `%q` is the quarter, `%V` the week,
+and `%v` the week as Americans count: from Sunday, the first one with 1 January.
+"""
 _GLOB_PART = late.pattern(r"(\*\*/|\*\*|\*|\?|\[[^\]/]+\])")
 _FOLDERS = {"": "(?:)", "**/": "(?:[^/]+/)*", "**": ".*"}
 _PROFILES = {name.casefold() for name in PROFILE_NAMES}
@@ -188,10 +191,22 @@ def log_path(day: date, daily: str = DAILY) -> FilePath:
     def written(part: re.Match[str]) -> str:
         if part[0].startswith("%{"):
             names = late.module(f"words.{part[0][2:-3]}").CALENDAR[part[0][-2]].split()
-            return str(names[day.month - 1 if part[0][-2] in "Bb" else day.weekday()])
+            month, number = day.month - 1, day.day - 1
+            at = {"B": month, "b": month, "o": number}.get(part[0][-2], day.weekday())
+            return str(names[at])
+        if part[0] == "%q":
+            return str((day.month + 2) // 3)
+        if part[0] == "%v":
+            return _american_week(day)
         return f"{day.year:04}" if part[0] == "%Y" else day.strftime(part[0])
 
     return FilePath(_DATE_PART.sub(written, daily))
+
+
+def _american_week(day: date) -> str:
+    to_saturday = (5 - day.weekday()) % 7
+    is_of_next_year = day.month == 12 and day.day + to_saturday > 31
+    return f"{1 if is_of_next_year else (int(day.strftime('%j')) + to_saturday + 6) // 7:02}"
 
 
 def log_glob(daily: str) -> str:
@@ -210,6 +225,7 @@ def _pattern_of_days(daily: str) -> re.Pattern[str]:
         name, glob = _DAY_PARTS.get(plain, ("", re.escape(part)))
         digits = glob.replace("*", "[0-9]+" if name else "[^/]+") if plain in _DAY_PARTS else glob
         pattern += f"(?P<{name}>{digits})" if name and name not in named else digits
+        pattern += "[^/0-9]*" if plain == "%o" else ""
         named.add(name)
     return re.compile(pattern)
 

@@ -36,7 +36,8 @@ def unreadable_settings(root: Path) -> list[str]:
     return [file.relative_to(root).as_posix() for file in broken]
 
 
-_MOMENT = late.pattern(r"(?s)\[([^\]]*)\]|YYYY|YY|MMMM|MMM|MM|M|DD|D|dddd|ddd|HH|mm|([A-Za-z])|.")
+_MOMENT = late.pattern(r"(?s)\[([^\]]*)\]|([A-Za-z])\2*(?:(?<=[DMQWdw])o)?|.")
+"""A text in brackets, a run of one letter (with `o` for ordinals), or any other character."""
 _PARTS = {
     "YYYY": "%Y",
     "YY": "%y",
@@ -46,12 +47,14 @@ _PARTS = {
     "M": "%-m",
     "DD": "%d",
     "D": "%-d",
+    "Do": "%o",
     "dddd": "%A",
     "ddd": "%a",
+    "Q": "%q",
+    "ww": "%V",
     "HH": "%H",
     "mm": "%M",
 }
-_NAME = late.pattern(r"(?<!%)%([BbAa])")
 _PLACE = late.pattern(r"\{\{(date|time|title)(?::([^{}\n]*))?\}\}")
 _USUAL = {"date": "YYYY-MM-DD", "time": "HH:mm"}
 
@@ -85,19 +88,27 @@ def daily_names(root: Path, names_in: str | None = None) -> str | None:
     folder, written = settings.get("folder") or "", settings.get("format") or "YYYY-MM-DD"
     if not isinstance(folder, str) or not isinstance(written, str):
         return None
-    if "%" in folder or any(part[2] or "%" in part[0] for part in _MOMENT.finditer(written)):
+    if "%" in folder or any(map(_is_unknown, _MOMENT.finditer(written))):
         return None
     return normpath(
         "/".join(filter(None, (folder.strip("/"), f"{_as_strftime(written, names_in)}.md")))
     )
 
 
+def _is_unknown(part: Match[str]) -> bool:
+    return "%" in part[0] or (part[2] is not None and part[0] not in _PARTS)
+
+
 def _as_strftime(form: str, names_in: str | None) -> str:
-    parts = "".join(
-        _PARTS.get(part[0], (part[1] or part[0]).replace("%", "%%"))
-        for part in _MOMENT.finditer(form)
-    )
-    return _NAME.sub(rf"%{{{names_in}:\1}}", parts) if names_in else parts
+    def written(part: Match[str]) -> str:
+        code = _PARTS.get(part[0])
+        if code is None:
+            return (part[0] if part[1] is None else part[1]).replace("%", "%%")
+        if code == "%o" or (names_in and code in ("%B", "%b", "%A", "%a")):
+            return f"%{{{names_in or 'en'}:{code[-1]}}}"
+        return "%v" if code == "%V" and not names_in else code
+
+    return _MOMENT.sub(written, form)
 
 
 def daily_template(

@@ -341,10 +341,11 @@ MAKING = (
 DETERMINERS = "ein eine einen einem einer der die das den dem mein meine meinen mir uns neue neuen"
 PREPOSITIONS = "für von zu zum zur in im an am auf mit aus über als so und oder wie vor"
 
-# Months and weekdays (from Monday), long and short, as daily notes are named.
+# Months and weekdays (from Monday), long and short, and ordinals, as daily notes are named.
 CALENDAR = {
     "B": "Januar Februar März April Mai Juni Juli August September Oktober November Dezember",
     "b": "Jan. Feb. März Apr. Mai Juni Juli Aug. Sep. Okt. Nov. Dez.",
     "A": "Montag Dienstag Mittwoch Donnerstag Freitag Samstag Sonntag",
     "a": "Mo. Di. Mi. Do. Fr. Sa. So.",
+    "o": " ".join(f"{day}." for day in range(1, 32)),
 }

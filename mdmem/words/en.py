@@ -1251,5 +1251,10 @@ DETERMINERS = "a an the my our your this that these some another new me us up"
 # The thing ends before them.
 PREPOSITIONS = "for of to in on at with from about into by as so that which and or using like"
 
-# Months and weekdays by `strftime`.
-CALENDAR: dict[str, str] = {}
+# Ordinals of days; months and weekdays are named by `strftime`.
+CALENDAR = {
+    "o": " ".join(
+        f"{day}{'th' if day // 10 == 1 else {1: 'st', 2: 'nd', 3: 'rd'}.get(day % 10, 'th')}"
+        for day in range(1, 32)
+    ),
+}

@@ -249,10 +249,11 @@ MAKING = (
 DETERMINERS = "un una unos unas el la los las mi mis nuestro nuestra me nos nuevo nueva"
 PREPOSITIONS = "para de del a al en con por sobre como y o"
 
-# Months and weekdays (from Monday), long and short, as daily notes are named.
+# Months and weekdays (from Monday), long and short, and ordinals, as daily notes are named.
 CALENDAR = {
     "B": "enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre diciembre",
     "b": "ene. feb. mar. abr. may. jun. jul. ago. sep. oct. nov. dic.",
     "A": "lunes martes miércoles jueves viernes sábado domingo",
     "a": "lun. mar. mié. jue. vie. sáb. dom.",
+    "o": " ".join(f"{day}º" for day in range(1, 32)),
 }

@@ -281,10 +281,11 @@ MAKING = (
 DETERMINERS = "un une le la les l mon ma mes notre nos moi nous nouveau nouvelle"
 PREPOSITIONS = "pour de du des d à au aux en dans sur avec par comme et ou"
 
-# Months and weekdays (from Monday), long and short, as daily notes are named.
+# Months and weekdays (from Monday), long and short, and ordinals, as daily notes are named.
 CALENDAR = {
     "B": "janvier février mars avril mai juin juillet août septembre octobre novembre décembre",
     "b": "janv. févr. mars avr. mai juin juil. août sept. oct. nov. déc.",
     "A": "lundi mardi mercredi jeudi vendredi samedi dimanche",
     "a": "lun. mar. mer. jeu. ven. sam. dim.",
+    "o": " ".join(["1er", *map(str, range(2, 32))]),
 }
