@@ -503,8 +503,9 @@ def test_tags_in_one_word_are_told_how(tag: str, is_several: bool) -> None:
 
 
 def test_the_first_paragraph_of_an_item() -> None:
-    assert head_fact("- x #a") is None
-    head = head_fact("- x #a\n  - y")
+    (plain,), (around,) = items(parse("- x #a\n")), items(parse("- x #a\n  - y\n"))
+    assert head_fact(plain) is None
+    head = head_fact(around)
     assert head is not None
     assert (head.text, head.tags) == ("x", ("a",))
     for fence in ("~~~", "```"):

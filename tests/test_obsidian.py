@@ -7,23 +7,38 @@ from collections.abc import Mapping
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
+from typing import Any
 
 import pytest
 from conftest import World
 from dated_memory import DatedMemory
 from workspaces import Desk, desk
 
+from mdmem.changes.verbs import digest_day
+from mdmem.editors.merge3.merging import merge3
 from mdmem.folder.layout import log_day, log_path
 from mdmem.folder.vault import daily_names
 from mdmem.memory import Memory
-from mdmem.model import FilePath
+from mdmem.model import FileKind, FilePath
 from mdmem.model.errors import FactProblem, WorkspaceProblem
-from mdmem.model.history import FactHistory, ShowHistory
+from mdmem.model.history import FactHistory, ShowBlame, ShowHistory
 from mdmem.model.prompts import BuildContext
 from mdmem.model.searches import Hit, ListFacts, Search
-from mdmem.model.writes import EditSection, Forget, Log, Remember, Save, WriteOptions
+from mdmem.model.writes import (
+    DayEntry,
+    DigestDay,
+    EditSection,
+    Forget,
+    Log,
+    Purge,
+    Remember,
+    Revert,
+    Save,
+    WriteOptions,
+    WriteResult,
+)
 from mdmem.text.document import parse
-from mdmem.text.facts import entries
+from mdmem.text.facts import entries, fact_id
 from mdmem.text.fields import within
 
 ALL_NOTES = 'paths = ["**/*.md"]\n'
@@ -397,3 +412,147 @@ class TestDailyNotes:
             at.write(f".obsidian/{name}", json.dumps(settings))
         memory = vault(at, {}, f'{ALL_NOTES}daily = "obsidian"\n')
         assert memory.apply(Log("saw a heron", day="2026-03-05")).path == "P/2026-03-05.md"
+
+
+class TestLogHeading:
+    """Entries below a heading of the daily note, as `- HH:MM text`."""
+
+    PATH = "Daily/2026-03-05.md"
+    DAY = "# 2026-03-05\n\n## Log\n\n## Evening\n\n- read\n"
+    SETTINGS = f'{ALL_NOTES}daily = "obsidian"\n'
+
+    @pytest.fixture
+    def memory(self, at: Desk) -> Memory:
+        at.write(".obsidian/daily-notes.json", json.dumps({"folder": "Daily", "template": "T/D"}))
+        at.write(".obsidian/templates.json", json.dumps({"folder": "T"}))
+        at.write("T/D.md", "# {{title}}\n\n## Log\n\n## Evening\n\n- read\n")
+        return vault(at, {}, self.SETTINGS)
+
+    def log(self, memory: Memory, text: str, time: str = "09:30", **options: Any) -> WriteResult:
+        return memory.apply(Log(text, day="2026-03-05", time=time, **options))
+
+    def test_entries_are_added_below_it_with_their_time(self, at: Desk, memory: Memory):
+        first = self.log(memory, "saw a heron")
+        assert first.added[-1] == first.fact == fact_id("saw a heron")
+        self.log(memory, "budget: 400 euros", "10:05", kind="decision", tags=("money",))
+        self.log(memory, "a list:\n- of one", "10:06")
+        self.log(memory, "```\ncode\n```", "10:07")
+        assert at.read(self.PATH) == self.DAY.replace(
+            "## Log\n",
+            "## Log\n\n- 09:30 saw a heron\n- 10:05 [decision] budget: 400 euros #money\n"
+            "- 10:06 a list:\n  - of one\n- 10:07\n  ```\n  code\n  ```\n",
+        )
+        budget = found(memory, "budget")[0]
+        assert (budget.text, budget.kind, budget.tags) == (
+            "budget: 400 euros",
+            "decision",
+            ("money",),
+        )
+        assert (budget.fact, str(budget.day)) == (fact_id("budget: 400 euros"), "2026-03-05")
+        assert [hit.text for hit in memory.facts(ListFacts(key="budget")).facts] == [budget.text]
+        assert found(memory, '"of one"')[0].text == "a list > of one"
+        assert found(memory, "code")[0].text == "```\ncode\n```"
+
+    def test_a_time_is_no_part_of_what_is_said_again(self, at: Desk, memory: Memory):
+        self.log(memory, "saw a heron")
+        before = at.read(self.PATH)
+        assert not self.log(memory, "Saw a heron.", "11:00").changed
+        assert at.read(self.PATH) == before
+        assert self.log(memory, "saw a heron", "11:00", again=True).changed
+
+    def test_lines_typed_there_have_their_time_too(self, at: Desk, memory: Memory):
+        at.write(self.PATH, self.DAY.replace("## Log\n", "## Log\n\n* 08:15 fed the cat ^cat\n"))
+        at.commit()
+        (cat,) = found(memory, "cat")
+        assert (cat.text, cat.fact, cat.start_line) == ("fed the cat", fact_id("fed the cat"), 5)
+        shown = memory.history(ShowHistory("fed the cat"))
+        assert isinstance(shown, FactHistory)
+        assert [link.text for link in shown.chain] == ["fed the cat"]
+        assert [line.text for line in memory.blame(ShowBlame(section="fed the cat")).lines] == [
+            "* 08:15 fed the cat ^cat"
+        ]
+
+    def test_a_fact_there_is_superseded_forgotten_and_undone(self, at: Desk, memory: Memory):
+        self.log(memory, "saw a heron")
+        self.log(memory, "fed the cat", "09:40")
+        logged = at.read(self.PATH)
+        replaced = memory.apply(
+            Remember("saw two herons", options=WriteOptions(supersedes="saw a heron"))
+        )
+        assert [pair.old for pair in replaced.supersedes] == [fact_id("saw a heron")]
+        memory.apply(Forget("fed the cat"))
+        assert listed(memory) == ["saw two herons", "read"]
+        assert at.read(self.PATH) == logged
+        head = at.head()
+        assert memory.apply(Revert(head))
+        assert sorted(listed(memory)) == ["fed the cat", "read", "saw two herons"]
+
+    def test_an_entry_of_a_session_goes_there_and_a_run_is_taken_out(self, memory: Memory):
+        document = parse(self.DAY, log_heading="Log")
+        entries_ = [
+            DayEntry(minute=minute, text=text, kind=None, cites="claude/s#1")
+            for minute, text in (
+                ("10:00", "saw a heron"),
+                ("09:00", "fed the cat"),
+                ("09:00", "Read"),
+            )
+        ]
+        written = digest_day.edit(
+            document, DigestDay(day=date(2026, 3, 5), entries=tuple(entries_), run="r")
+        )
+        lines = "\n- 09:00 fed the cat\n- 10:00 saw a heron\n"
+        assert written.text == self.DAY.replace("## Log\n", f"## Log\n{lines}")
+        out = digest_day.take_out(document.reparse(written.text), [fact_id("saw a heron")])
+        assert out.text == written.text.replace("- 10:00 saw a heron\n", "")
+
+    def test_machines_that_both_wrote_keep_both(self):
+        base, ours, theirs = (
+            self.DAY.replace("## Log\n", f"## Log\n\n- 08:00 woke\n{line}").encode()
+            for line in ("", "- 09:00 saw a heron\n", "- 09:05 fed the cat\n")
+        )
+        merged = merge3(base, ours, theirs, FileKind.DAILY)
+        assert merged.data == ours.replace(b"heron\n", b"heron\n- 09:05 fed the cat\n")
+
+    def test_a_purge_leaves_nothing_of_it(self, at: Desk, memory: Memory):
+        self.log(memory, "met Dr. Quorn about the liver")
+        memory.purge(Purge("met Dr. Quorn about the liver"))
+        assert "Quorn" not in at.read(self.PATH)
+        assert "Quorn" not in at.git("log", "-p", "--all", "--format=%B")
+
+    @pytest.mark.parametrize("path", ["Notes.md", "Daily/Log.md"])
+    def test_elsewhere_a_time_is_text(self, at: Desk, memory: Memory, path: str):
+        at.write(path, self.DAY.replace("## Log\n", "## Log\n\n- 08:15 fed the cat\n"))
+        at.commit()
+        assert found(memory, "cat")[0].text == "08:15 fed the cat"
+
+    def test_another_heading_may_be_named(self, at: Desk, memory: Memory):
+        at.write("mdmem.toml", f'{self.SETTINGS}log_heading = "evening"\n')
+        at.commit()
+        self.log(Memory.open(at.root, os.environ), "saw a heron")
+        assert at.read(self.PATH) == f"{self.DAY}- 09:30 saw a heron\n"
+
+    def test_a_note_without_it_gets_a_heading_of_the_minute(self, at: Desk, memory: Memory):
+        at.write("T/D.md", "# {{title}}\n")
+        self.log(memory, "saw a heron")
+        assert at.read(self.PATH) == "# 2026-03-05\n\n## 09:30\n\n- saw a heron\n"
+
+    def test_without_the_vaults_daily_notes_nothing_changes(self, at: Desk):
+        settings = f'{ALL_NOTES}daily = "Daily/%Y-%m-%d.md"\nlog_heading = "Log"\n'
+        memory = vault(at, {self.PATH: self.DAY}, settings)
+        self.log(memory, "saw a heron")
+        assert at.read(self.PATH) == f"{self.DAY}\n## 09:30\n\n- saw a heron\n"
+
+    @pytest.mark.parametrize("heading", ["## Log", "## Notes"])
+    @pytest.mark.parametrize(("time", "is_over"), [("12:10", True), ("12:40", False)])
+    def test_what_was_said_before_an_end_is_over(
+        self, dated: DatedMemory, heading: str, time: str, is_over: bool
+    ):
+        dated.at.write(".obsidian/daily-notes.json", json.dumps({"folder": "Daily"}))
+        dated.at.write("mdmem.toml", self.SETTINGS)
+        dated.at.write(self.PATH, f"# 2026-03-05\n\n{heading}\n")
+        dated.at.commit()
+        dated.on("2026-03-05T12:00:00").apply(Remember("likes green tea"))
+        dated.on("2026-03-05T12:30:00").apply(Forget("likes green tea"))
+        memory = dated.on("2026-03-05T13:00:00")
+        self.log(memory, "likes green tea", time)
+        assert (listed(memory, file=self.PATH) == []) is is_over

@@ -69,6 +69,7 @@ do not make names different.
 SUBJECTS: dict[str, dict[str, tuple[str, ...]]] = {
     "Files and days": {
         "file-format.md#your-own-notes": ("paths", "daily"),
+        "obsidian.md#daily-notes": ("log_heading",),
         "obsidian.md#links": ("links",),
         "file-format.md#workspace": ("extra_paths",),
         "": ("timezone", "language"),

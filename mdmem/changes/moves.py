@@ -136,7 +136,7 @@ def _warnings(workspace: Workspace, plan: _MovePlan, options: WriteOptions) -> t
     for path, data in zip(plan.below(plan.path), plan.contents.values(), strict=True):
         if workspace.kind_of(path).is_memory:
             with suppress(PathProblem):  # what cannot be read holds no facts
-                document = parse_bytes(data)
+                document = parse_bytes(data, workspace.log_heading(path))
                 listed = items(document)
                 standing = foundations.find_foundations(workspace, path, document, listed, options)
                 if any(map(standing.is_better, listed)):

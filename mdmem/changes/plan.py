@@ -40,11 +40,12 @@ def plan_edit(
     full_path = files.path_on_disk(workspace.root, path)
     before = lookup.read_file(workspace, path, full_path)
     check.refuse_recalled(verb_of(edit).new_texts(edit), before)
-    old = parse_bytes(before) if before is not None else None
+    heading = workspace.log_heading(path)
+    old = parse_bytes(before, heading) if before is not None else None
     edited = foundations.edit_and_supersede(workspace, edit, path, old)
     result = edited.result
     decode(result.text.encode())
-    new = parse(result.text)
+    new = parse(result.text, log_heading=heading)
     facts = _changed_facts(result.op, path, old, new)
     derived = () if result.also or result.op is Op.REVERT else facts.supersedes
     pairs = tuple(dict.fromkeys((*result.supersedes, *derived)))
@@ -56,7 +57,9 @@ def plan_edit(
         old=old,
         new=new,
         edit=result,
-        added=tuple(item.fact.id for item in facts.added),
+        added=tuple(
+            sorted((item.fact.id for item in facts.added), key=lambda fact: fact == edited.fact)
+        ),
         removed=tuple(item.fact.id for item in facts.removed),
         supersedes=tuple(dict.fromkeys((*pairs, *stated))),
         ended=ended,
@@ -334,7 +337,7 @@ def _plan_removal(
 ) -> Plan:
     document = location.document
     result = fact_editor.forget_at(document, location.item)
-    new = parse(result.text)
+    new = document.reparse(result.text)
     plan = Plan(
         path=location.path,
         full_path=files.path_on_disk(workspace.root, location.path),

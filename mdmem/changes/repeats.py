@@ -29,10 +29,8 @@ from mdmem.startup.records import dataclass, replace
 from mdmem.text.document import (
     Document,
     Section,
-    decode,
     join_path,
     matching_sections,
-    parse,
     parse_bytes,
     plain_title,
     preamble_etag,
@@ -101,7 +99,7 @@ def _newest_changes(
             return
         contents = repository.contents([blob for blob in (changed.before, changed.after) if blob])
         before, after = (
-            parse(decode(contents[blob])) if blob else None
+            parse_bytes(contents[blob], workspace.log_heading(path)) if blob else None
             for blob in (changed.before, changed.after)
         )
         yield _FileChange(commit, note, before, after)
@@ -165,7 +163,7 @@ def _unchanged(
 
 def _on_disk(workspace: Workspace, path: FilePath) -> Document | None:
     data = files.read(files.path_on_disk(workspace.root, path))
-    return None if data is None else parse_bytes(data)
+    return None if data is None else parse_bytes(data, workspace.log_heading(path))
 
 
 def _find_own_change(

@@ -11,7 +11,7 @@ from mdmem.changes.plan import plan_edit
 from mdmem.changes.recover import Transaction, lock_workspace, recover
 from mdmem.changes.verbs import RevertEdit, target_path
 from mdmem.changes.verbs.revert import undone
-from mdmem.editors.fact_difference import fact_difference
+from mdmem.editors.fact_difference import FactDifference, fact_difference
 from mdmem.folder import files
 from mdmem.lookup import lookup
 from mdmem.model import CommitId, FactId, FileKind, FilePath, Op, Provenance
@@ -182,18 +182,15 @@ def _revert_files(
     held: list[_HeldChange] = []
     for changed, path in files:
         before, after = _texts(workspace, changed)
-        only = _with_partners(commit, before, after, fact) if fact else None
+        difference = _difference(workspace, path, before, after)
+        only = _with_partners(commit, difference, fact) if fact else None
         if workspace.kind_of(path) is FileKind.DAILY:
             stated_again = _stated_again(trail, path) if target.of_run else frozenset[FactId]()
             if not change.take_out:
-                added_here = _live_additions(trail, path, before, after, only, target.of_run)
+                added_here = _live_additions(trail, path, difference, only, target.of_run)
                 retracts += [each for each in added_here if each not in stated_again]
                 continue
-            added = [
-                item.fact
-                for item in fact_difference(parse(before), parse(after)).added
-                if item.fact.id not in stated_again
-            ]
+            added = [item.fact for item in difference.added if item.fact.id not in stated_again]
             left = [fact for fact in added if not _is_removed(trail, path, fact.id)]
             live = {each.entry.fact for each in trail.live_occurrences(path)}
             held += [
@@ -267,20 +264,23 @@ def _last_revert(trail: Trail, commit: CommitId) -> CommitId | None:
 
 def _fact_groups(workspace: Workspace, edit: RevertEdit) -> list[frozenset[FactId]]:
     (commit,) = first_parent.read_commits(workspace.repository, [edit.reverts])
-    difference = fact_difference(parse(edit.before), parse(edit.after))
+    difference = _difference(workspace, edit.path, edit.before, edit.after)
     groups: list[frozenset[FactId]] = []
     for item in (*difference.added, *difference.removed):
         if not any(item.fact.id in group for group in groups):
-            groups.append(_with_partners(commit, edit.before, edit.after, item.fact.id))
+            groups.append(_with_partners(commit, difference, item.fact.id))
     return groups
 
 
+def _difference(workspace: Workspace, path: FilePath, before: str, after: str) -> FactDifference:
+    heading = workspace.log_heading(path)
+    return fact_difference(parse(before, log_heading=heading), parse(after, log_heading=heading))
+
+
 def _with_partners(
-    commit: CommitChanges, before: str, after: str, fact: FactId
+    commit: CommitChanges, difference: FactDifference, fact: FactId
 ) -> frozenset[FactId]:
-    pairs = [
-        (pair.old, pair.new) for pair in fact_difference(parse(before), parse(after)).supersedes
-    ]
+    pairs = [(pair.old, pair.new) for pair in difference.supersedes]
     pairs += [
         (old, new)
         for old, new in parse_message(commit.commit.message).supersedes
@@ -352,13 +352,12 @@ def _texts(workspace: Workspace, changed: ChangedFile) -> tuple[str, str]:
 def _live_additions(
     trail: Trail,
     path: FilePath,
-    before: str,
-    after: str,
+    difference: FactDifference,
     only: frozenset[FactId] | None,
     run: frozenset[CommitId],
 ) -> list[FactId]:
     """Log entries a commit added that still count, or will once the run is reverted."""
-    added = [item.fact.id for item in fact_difference(parse(before), parse(after)).added]
+    added = [item.fact.id for item in difference.added]
     live = {
         each.entry.fact
         for each in trail.live_occurrences(path)

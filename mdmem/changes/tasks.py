@@ -343,7 +343,9 @@ def _is_logged(workspace: Workspace, tasks: Document | None, entry: Log, name: s
     path = workspace.log_path(workspace.now().date())
     data = files.read(files.path_on_disk(workspace.root, path))
     item = write_item(entry.text)
-    if tasks is None or data is None or find_same_item(parse_bytes(data), item) is None:
+    if tasks is None or data is None:
+        return False
+    if find_same_item(parse_bytes(data, workspace.log_heading(path)), item) is None:
         return False
     sections = {section.path for section in tasks_named(tasks, name)}
     with fresh_trail(workspace) as trail:

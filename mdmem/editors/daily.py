@@ -1,4 +1,6 @@
-"""Entries of a day's log: added under the heading of their minute, never changed."""
+"""Entries of a day's log: added under the heading of their minute, or below the one of the log
+behind their minute; never changed.
+"""
 
 from __future__ import annotations
 
@@ -9,9 +11,10 @@ from mdmem.editors.section import append_to_section, heading, insert_blocks, ope
 from mdmem.model import Op
 from mdmem.startup import late
 from mdmem.text.document import Document, Section, is_blank, parse
-from mdmem.text.facts import find_same_item
+from mdmem.text.facts import find_same_item, with_time
 
 _TIME_LEVEL = 2
+_FENCES = ("- ```", "- ~~~")
 _MINUTE = late.pattern(r"(?:[01]\d|2[0-3]):[0-5]\d")
 
 
@@ -21,12 +24,16 @@ def _last_minute(document: Document, minute: str) -> Section | None:
 
 
 def log(document: Document, minute: str, item: str, again: bool = False) -> EditResult:
-    """Append under `## HH:MM`, once a day unless `again`. Raises SectionProblem (`open-block`)."""
+    """Append under `## HH:MM`, or as `- HH:MM …` to the document's timed section, once a day unless
+    `again`. Raises SectionProblem (`open-block`).
+    """
     if document.open_line is not None:
         raise open_block(document.open_line, "log", "Close it with an editor.")
     same = None if again else find_same_item(document, item)
     if same is not None:
         return EditResult(text=document.text, op=Op.LOG, section=document.path_at(same.start))
+    if document.timed_section is not None:
+        return _append_timed(document, {minute: [item]}, Op.LOG)
     last = _last_minute(document, minute)
     if last is None:
         return EditResult(
@@ -42,6 +49,18 @@ def log(document: Document, minute: str, item: str, again: bool = False) -> Edit
         else append_to_section(document, last, item)
     )
     return EditResult(text=text, op=Op.LOG, section=last.path)
+
+
+def _append_timed(document: Document, entries: Mapping[str, Sequence[str]], op: Op) -> EditResult:
+    timed = [
+        with_time(item, f"{minute}\n  " if item.startswith(_FENCES) else f"{minute} ")
+        for minute in sorted(entries)
+        for item in entries[minute]
+    ]
+    section = document.timed_section
+    assert section is not None
+    text = append_to_section(document, section, "\n".join(timed))
+    return EditResult(text=text, op=op, section=section.path)
 
 
 def _minute_path(document: Document, minute: str) -> tuple[str, ...]:
@@ -75,6 +94,8 @@ def insert(
     `is_place` tells such headings. Raises SectionProblem: `open-block`: a place is inside an open
     fence or comment.
     """
+    if document.timed_section is not None and is_place is is_minute:
+        return _append_timed(document, entries, Op.DIGEST)
     text = document.text
     present = _last_sections(document, is_place).keys() & entries.keys()
     for minute in filter(present.__contains__, entries):

@@ -216,7 +216,7 @@ def _new_line(change: Remember, until: date | None, marks: str) -> str:
 
 def _states(item: Item, fact: Fact) -> bool:
     same = same_ids(fact)
-    return item.fact.id in same or ((head := head_fact(item.raw)) is not None and head.id in same)
+    return item.fact.id in same or ((head := head_fact(item)) is not None and head.id in same)
 
 
 def _holds_on(today: date, fact: Fact) -> bool:
@@ -436,7 +436,7 @@ def _splice(document: Document, item: Item, replacements: Iterable[tuple[int, st
             + replacement
             + document.slice(end, len(document.lines))
         )
-        result = parse(text)
+        result = document.reparse(text)
         raws = [neighbour.raw for neighbour in items(result)]
         first_below = len(above) + bool(replacement.strip())
         if (
@@ -529,7 +529,7 @@ def _edit_nested(
     """
     text = _with_nested(document, around, nested, edit)
     edited = EditResult(text=text, op=Op.FORGET, section=document.path_at(around.start))
-    now = (each.fact.id for each in items(parse(text)) if each.start == around.start)
+    now = (each.fact.id for each in items(document.reparse(text)) if each.start == around.start)
     pairs = (Supersession(around.fact.id, fact) for fact in now if fact != around.fact.id)
     return replace(edited, supersedes=tuple(pairs))
 

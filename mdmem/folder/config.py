@@ -69,6 +69,7 @@ _TEXTS = (
     "direct_edits",
     "language",
     "links",
+    "log_heading",
     "context",
     "workspace",
     "session_scope",
@@ -152,6 +153,10 @@ class Settings:
     """The file that `log` writes to, by day. If not set, `memory/%Y-%m-%d.md`, or `%Y-%m-%d.md` if
     the workspace's own folder is called `memory`; `obsidian`: the vault's daily notes. `mdmem init`
     names the value for daily notes kept elsewhere.
+    """
+    log_heading: str | None = None
+    """With `daily = "obsidian"`: the heading of a daily note below which `log` adds entries, as
+    `- 09:30 text`. If not set, `Log`; a note without it gets a heading for each minute.
     """
     links: str | None = None
     """`update`: to rename a heading changes the links to it, in all files that are edited in place.
@@ -330,6 +335,7 @@ def _user_folder(
 
 OBSIDIAN = "obsidian"
 """The value of `daily` that follows a vault's own settings."""
+_LOG_HEADING = "Log"
 
 
 def settings_files(workspace: Path, environment: Mapping[str, str]) -> tuple[Path, ...]:
@@ -804,7 +810,10 @@ def load(
     if "vectors" not in own and (settings.vectors_url or settings.vectors_command):
         settings = replace(settings, vectors="always")
     if settings.daily == OBSIDIAN:
-        settings = replace(settings, daily=_require_daily(folder, settings.language))
+        daily, heading = _require_daily(folder, settings.language), settings.log_heading
+        settings = replace(settings, daily=daily, log_heading=heading or _LOG_HEADING)
+    else:
+        settings = replace(settings, log_heading=None)
     extra_paths: dict[Path, str] = {}
     for path in settings.extra_paths:
         extra_paths.setdefault(full_paths[path], _normalise_path(path, full_paths[path], folder))

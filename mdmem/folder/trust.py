@@ -135,6 +135,7 @@ TABLE: Mapping[TextOrigin, Trust] = {
                 "paths",
                 "daily",
                 "links",
+                "log_heading",
                 "extra_paths",
                 "direct_edits",
                 "allow_detached",

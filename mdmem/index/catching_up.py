@@ -72,7 +72,7 @@ def _with_files(
     hidden = [*removed]
     for path in map(FilePath, changed):
         data = files.read(workspace.root / path)
-        document = parse_bytes(data or b"")
+        document = parse_bytes(data or b"", workspace.log_heading(path))
         bytes_left -= len(data or b"")
         indexed = index.seen.files.get(path)
         is_elsewhere = layout.is_outside(path) or layout.is_canvas(path)
@@ -237,6 +237,7 @@ def _settings(workspace: Workspace) -> str:
             own.extra_paths,
             own.paths,
             workspace.daily,
+            own.log_heading,
             own.language,
             workspace.root.name,
             workspace.history_borders(),

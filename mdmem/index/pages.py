@@ -348,13 +348,14 @@ def _ended_rows(workspace: Workspace, trail: Trail, occurrence: Occurrence) -> I
 
 
 def entries_at_commit(
-    contents: Mapping[FilePath, bytes | None], path: FilePath, daily: str | None
+    workspace: Workspace, contents: Mapping[FilePath, bytes | None], path: FilePath
 ) -> tuple[Entry, ...]:
     data = contents[path] or b""
     try:
         with budget.reading(data):
-            document = parse_bytes(data)
-            return entries(document, path, frontmatter.tags(document), daily=daily, nested=True)
+            document = parse_bytes(data, workspace.log_heading(path))
+            tags, daily = frontmatter.tags(document), workspace.daily
+            return entries(document, path, tags, daily=daily, nested=True)
     except PathProblem:
         return ()
 
@@ -392,7 +393,7 @@ def _entries_and_about(
 ) -> tuple[tuple[Entry, ...], str]:
     if layout.is_canvas(path):
         return late.module("text.canvas").canvas_entries(data, path), ""
-    document = parse_bytes(data)
+    document = parse_bytes(data, workspace.log_heading(path))
     labels = frontmatter.labels(document)
     return (
         entries(document, path, labels.tags, daily=workspace.daily, nested=True),

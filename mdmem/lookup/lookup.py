@@ -116,7 +116,8 @@ def _named(workspace: Workspace, name: str, word: str, forgets: bool = False) ->
     if match is None or full_path is None or name == "file":
         meant = path_meant if name == "file" else run_meant if name in _RUNS else None
         return {name: meant(workspace, word) if meant else word}
-    line, document = int(match[2]), parse_bytes(read_file(workspace, path, full_path) or b"")
+    line, data = int(match[2]), read_file(workspace, path, full_path) or b""
+    document = parse_bytes(data, workspace.log_heading(path))
     section = document.section_at(line - 1)
     item = next((each for each in items(document) if each.start < line <= each.end), None)
     nested = item and nested_at(item, line)
@@ -305,7 +306,7 @@ def _holders(workspace: Workspace, word: str) -> tuple[list[FilePath], bool]:
             continue
         if name not in data.decode("utf-8", "replace").casefold() or layout.is_outside(path):
             continue
-        document = parse_bytes(data)
+        document = parse_bytes(data, workspace.log_heading(path))
         if len(with_section) < _MOST_NAMED and matching_sections(document, word):
             with_section.append(path)
         is_key = is_key or any(holds_key(item.fact, word) for item in items(document))
@@ -373,7 +374,8 @@ def _documents(
     for path, full_path in _memory_paths(workspace).items():
         if workspace.kind_of(path) in kinds:
             with suppress(PathProblem):
-                yield path, parse_bytes(read_file(workspace, path, full_path) or b"")
+                data = read_file(workspace, path, full_path) or b""
+                yield path, parse_bytes(data, workspace.log_heading(path))
 
 
 def locate_in(path: FilePath, document: Document, reference: str) -> list[FactLocation]:
@@ -655,7 +657,9 @@ def log_copies(workspace: Workspace, fact: FactId) -> list[FactLocation]:
             if workspace.kind_of(each.entry.path) is FileKind.DAILY
         }
     documents = {
-        path: parse_bytes(read_file(workspace, path, workspace.root / path) or b"")
+        path: parse_bytes(
+            read_file(workspace, path, workspace.root / path) or b"", workspace.log_heading(path)
+        )
         for path, _ in logs
     }
     found = [

@@ -29,7 +29,7 @@ from mdmem.repo import first_parent
 from mdmem.repo.first_parent import ChangedFile, Parents
 from mdmem.text import frontmatter
 from mdmem.text.document import lines_without_ends, parse_bytes
-from mdmem.text.facts import fact_id
+from mdmem.text.facts import fact_id, time_before
 from mdmem.workspace import Progress, Say, Workspace
 
 _PAGES_KEPT = 200
@@ -124,7 +124,7 @@ class CommitPages:
 
     def _parse(self, data: bytes, path: FilePath) -> FileVersion | None:
         try:
-            document = parse_bytes(data)
+            document = parse_bytes(data, self._workspace.log_heading(path))
         except PathProblem:
             return None
         return FileVersion(document, path, frontmatter.tags(document), self._workspace.daily)
@@ -174,9 +174,11 @@ class _SaidTimes:
 
 def _minute(occurrence: Occurrence) -> datetime | None:
     entry = occurrence.entry
-    if entry.day is None or not entry.section or not is_minute_title(entry.section[-1]):
+    heading = entry.section[-1] if entry.section else ""
+    minute = heading if is_minute_title(heading) else time_before(entry)
+    if entry.day is None or minute is None:
         return None
-    return datetime.combine(entry.day, time.fromisoformat(entry.section[-1]), UTC)
+    return datetime.combine(entry.day, time.fromisoformat(minute), UTC)
 
 
 def merge_step(
@@ -518,6 +520,7 @@ def settings_digest(workspace: Workspace) -> str:
             workspace.settings.extra_paths,
             workspace.settings.paths,
             workspace.daily,
+            workspace.settings.log_heading,
             workspace.root.name,
             workspace.repository.prefix,
             workspace.history_borders(),

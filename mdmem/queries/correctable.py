@@ -110,7 +110,8 @@ def _nearest_in_files(workspace: Workspace, paths: Iterable[FilePath], words: st
         room -= len(data)
         if room < 0:
             break
-        for entry in entries(parse_bytes(data), path, daily=workspace.daily):
+        document = parse_bytes(data, workspace.log_heading(path))
+        for entry in entries(document, path, daily=workspace.daily):
             number = len(wanted & _words(entry.text)) if entry.fact else 0
             if number and (entry.until is None or entry.until >= today):
                 shared.append((number, entry))

@@ -129,8 +129,12 @@ def _removed_by_hand(workspace: Workspace) -> list[TakenOut]:
     removed = []
     for path, before in (repository.read(head, paths) if head and paths else {}).items():
         try:
-            after = files.read(files.path_on_disk(workspace.root, path))
-            difference = fact_difference(parse_bytes(before or b""), parse_bytes(after or b""))
+            after, heading = (
+                files.read(files.path_on_disk(workspace.root, path)),
+                workspace.log_heading(path),
+            )
+            old, new = (parse_bytes(data or b"", heading) for data in (before, after))
+            difference = fact_difference(old, new)
         except PathProblem:  # it is no text that mdmem reads
             continue
         replaced = {pair.old for pair in difference.supersedes}

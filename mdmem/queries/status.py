@@ -148,7 +148,8 @@ def _may_hold_facts(workspace: Workspace, path: str) -> bool:
 def _facts(workspace: Workspace, texts: Mapping[FilePath, bytes | None]) -> Iterable[FactId]:
     for path, data in texts.items():
         with suppress(PathProblem):  # not UTF-8, or too large
-            for entry in entries(parse_bytes(data or b""), path, daily=workspace.daily):
+            document = parse_bytes(data or b"", workspace.log_heading(path))
+            for entry in entries(document, path, daily=workspace.daily):
                 if entry.fact:
                     yield entry.fact
 
@@ -279,7 +280,8 @@ def _purge_notes(workspace: Workspace, trail: Trail) -> Iterator[str]:
     words = tuple(each for purge in purges for each in parse_purged(purge.message, purge.time))
     for path, listed in workspace.memory_files().items():
         try:
-            document = parse_bytes(files.read(listed.full_path) or b"")
+            data = files.read(listed.full_path) or b""
+            document = parse_bytes(data, workspace.log_heading(path))
         except PathProblem:  # status lists it as skipped
             continue
         if any(holds_purged(item.fact.text, _EVER, words) for item in items(document)):

@@ -138,7 +138,7 @@ def hits_as_of(
     for commit in reversed(past.commits):
         contents = workspace.repository.read(commit, paths)
         for path in paths:
-            entries[path] += pages.entries_at_commit(contents, path, workspace.daily)
+            entries[path] += pages.entries_at_commit(workspace, contents, path)
     contradicting = _contradicting_facts(
         trail, past, [entry for in_file in entries.values() for entry in in_file]
     )
@@ -208,7 +208,7 @@ def show_as_of(workspace: Workspace, request: Show, as_of: str, say: Say) -> Sec
         if data is None:
             message = f"there was no {path} as of {past.words}"
             raise PathProblem("file-not-found", message, f"To see what changed: {verb('changes')}")
-        document = parse_bytes(data)
+        document = parse_bytes(data, workspace.log_heading(path))
         return _view(trail, past, path, document, request)
 
 

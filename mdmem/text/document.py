@@ -109,7 +109,8 @@ class Section:
 class Document:
     """A parsed text: `bom` and `lines`, of which the first `front` are opaque front matter.
 
-    `open_line` opens a fence, comment or HTML block that has no end.
+    `open_line` opens a fence, comment or HTML block that has no end. Items directly below
+    `log_heading`, if a log of a vault has it, begin with their time.
     """
 
     bom: str
@@ -118,6 +119,19 @@ class Document:
     sections: tuple[Section, ...]
     pieces: tuple[Piece, ...] = ()
     open_line: int | None = None
+    log_heading: str | None = None
+
+    @cached_property
+    def timed_section(self) -> Section | None:
+        """The section whose items begin with their time."""
+        if self.log_heading is None:
+            return None
+        name = plain_title(self.log_heading).casefold()
+        return next((s for s in self.sections if plain_title(s.title).casefold() == name), None)
+
+    def reparse(self, text: str) -> Document:
+        """Another version of the same file."""
+        return parse(text, log_heading=self.log_heading)
 
     @cached_property
     def blocks(self) -> tuple[Block, ...]:
@@ -165,7 +179,7 @@ class Document:
         if not blank:
             return self
         lines = ("\n" if n in blank else line for n, line in enumerate(self.lines))
-        return parse(self.bom + "".join(lines))
+        return self.reparse(self.bom + "".join(lines))
 
     def slice(self, start: int, end: int) -> str:
         """The text of lines `start` up to `end`."""
@@ -323,21 +337,20 @@ def _build_sections(heads: list[Head], total: int) -> tuple[Section, ...]:
     )
 
 
-def parse(text: str, fragment: bool = False) -> Document:
+def parse(text: str, fragment: bool = False, log_heading: str | None = None) -> Document:
     """Parse a text losslessly; a `fragment` has no byte order mark and no front matter."""
-    return _parse(text, "", 0) if fragment else _parse_file(text)
+    return _parse(text, "", 0) if fragment else _parse_file(text, log_heading)
 
 
 @lru_cache(maxsize=_CACHED_TEXTS)
-def _parse_file(text: str) -> Document:
+def _parse_file(text: str, log_heading: str | None) -> Document:
     bom = BOM if text.startswith(BOM) else ""
     body = text[len(bom) :]
-    return _parse(
-        body, bom, _front_matter_lines(split_lines(body)) if body.startswith("---") else 0
-    )
+    front = _front_matter_lines(split_lines(body)) if body.startswith("---") else 0
+    return _parse(body, bom, front, log_heading)
 
 
-def _parse(body: str, bom: str, front: int) -> Document:
+def _parse(body: str, bom: str, front: int, log_heading: str | None = None) -> Document:
     lines = split_lines(body)
     result = scan(_source(body, lines, front), front, _parse_with_markdown_it)
     return Document(
@@ -347,6 +360,7 @@ def _parse(body: str, bom: str, front: int) -> Document:
         sections=_build_sections(result.heads, len(lines)),
         pieces=tuple(result.pieces),
         open_line=result.open_line,
+        log_heading=log_heading,
     )
 
 
@@ -356,10 +370,10 @@ def _source(body: str, lines: list[str], front: int) -> str:
     return source if source.endswith("\n") else source + "\n"
 
 
-def parse_bytes(data: bytes) -> Document:
+def parse_bytes(data: bytes, log_heading: str | None = None) -> Document:
     """Parse a file within its budget. Raises PathProblem (`unsupported-file`)."""
     with budget.reading(data):
-        return parse(decode(data))
+        return parse(decode(data), log_heading=log_heading)
 
 
 def etag(document: Document, start: int, end: int) -> str:

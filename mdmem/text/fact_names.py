@@ -99,7 +99,7 @@ def _with_text(candidates: Sequence[Item], name: str) -> tuple[Item, ...]:
 
 
 def _with_head(candidates: Sequence[Item], ids: Collection[FactId]) -> tuple[Item, ...]:
-    return tuple(item for item in candidates if (head := head_fact(item.raw)) and head.id in ids)
+    return tuple(item for item in candidates if (head := head_fact(item)) and head.id in ids)
 
 
 def exact_ids(name: str) -> tuple[FactId, ...]:

@@ -51,6 +51,10 @@ _NESTED_MARKER = late.pattern(r"\n[ \t]*(?:[-+*]|\d{1,9}[.)])[ \t]+\S")
 MARKER = late.pattern(
     r"^( {0,3})([-+*]|\d{1,9}[.)])( {1,4}(?! )| {1,4}(?=[\r\n]|$)|\t| (?= {4,})|(?=[\r\n]|$))"
 )
+_TIMED = late.pattern(
+    r"( {0,3}(?:[-+*]|\d{1,9}[.)])[ \t]+)((?:[01]\d|2[0-3]):[0-5]\d(?:[ \t]*\n)?[ \t]+(?=\S))"
+)
+"""An item that begins with its time, which is no part of its text where the document says so."""
 _SIMPLE_ITEM = late.pattern(
     r"[-+*] (?!\[|!\[\[|\*\*|__|[a-z][a-z0-9_.]*: )([^\s^#<%~][^^#<%\r\n]*)\n?\Z"
 )
@@ -97,12 +101,42 @@ _BLOCK_BENEATH = late.pattern(
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """A fact in its document: lines `start` up to `end` (from 0), which read `raw`."""
+    """A fact in its document: lines `start` up to `end` (from 0), which read `raw`; `time` stands
+    in front of its text, and is none of it.
+    """
 
     fact: Fact
     start: int
     end: int
     raw: str
+    time: str = ""
+
+    @property
+    def untimed(self) -> str:
+        return self.raw.replace(self.time, "", 1)
+
+
+def split_time(document: Document, line: int, item: str) -> tuple[str, str]:
+    """The time that an item begins with, if it is none of its text, and the item without it."""
+    timed = document.timed_section
+    if timed is None or not timed.body <= line < timed.end:
+        return "", item
+    match = _TIMED.match(item)
+    return (match[2], match[1] + item[match.end() :]) if match else ("", item)
+
+
+def with_time(item: str, time: str) -> str:
+    """An item that begins with a time, as `split_time` splits it."""
+    marker = MARKER.match(item)
+    at = marker.end() if marker else 0
+    return item[:at] + time + item[at:]
+
+
+def time_before(entry: Entry) -> str | None:
+    """The time in front of an entry, HH:MM, where it is none of its text."""
+    match = _TIMED.match(f"{entry.first_line} -")
+    time = match[2].strip() if match else ""
+    return time if time and not entry.text.startswith(time) else None
 
 
 def is_dated(text: str) -> bool:
@@ -379,9 +413,9 @@ def paragraph_end(text: str) -> int:
     )
 
 
-def head_fact(item: str) -> Fact | None:
+def head_fact(item: Item) -> Fact | None:
     """The fact of an item's first paragraph alone; None where nothing is beneath it."""
-    text = item_text(item).strip()
+    text = item_text(item.untimed).strip()
     end = paragraph_end(text)
     return parse_text(text[:end]) if end < len(text) else None
 
@@ -455,14 +489,14 @@ def _nested(item: str, above: tuple[str, ...] = ()) -> tuple[_Nested, ...]:
 
 def nested_items(item: Item) -> Iterator[tuple[Item, str]]:
     """The items of lists in an item, each with its words behind those of the items around it."""
-    for each in _nested(item.raw):
+    for each in _nested(item.untimed):
         start, end = item.start + each.start, item.start + each.last
         yield Item(each.fact, start, end, each.raw), each.text
 
 
 def nested_at(item: Item, line: int) -> str | None:
     """The text of the item of a list in an item that has a line of the document (from 1)."""
-    inner = (each for each in _nested(item.raw) if each.start < line - item.start <= each.end)
+    inner = (each for each in _nested(item.untimed) if each.start < line - item.start <= each.end)
     return next((each.text for each in inner), None)
 
 
@@ -511,10 +545,13 @@ def _items(document: Document, start: int, end: int, word: str) -> Iterator[Item
     for block in document.without_markers.blocks_in(start, end):
         if block.kind is BlockKind.ITEM:
             raw = document.slice(block.start, block.end)
-            if (word and word not in raw.casefold()) or not has_words(raw):
+            is_timed = document.timed_section is not None
+            time, words = split_time(document, block.start, raw) if is_timed else ("", raw)
+            if (word and word not in words.casefold()) or not has_words(words):
                 continue
-            if "::" not in raw or not _is_field_item(raw):
-                yield Item(parse_item(raw), block.start, block.end, raw)
+            if "::" not in words or not _is_field_item(words):
+                fact = parse_item(words)
+                yield Item(fact, start=block.start, end=block.end, raw=raw, time=time)
 
 
 @lru_cache(maxsize=_CACHED_ITEMS)
@@ -805,6 +842,8 @@ def _whole_entries(
         if first >= section_end:
             section, section_end = _section_and_end(document, first)
         raw = lines[first] if last == first + 1 else document.slice(first, last)
+        if document.timed_section is not None:
+            _, raw = split_time(document, first, raw)
         fact_kind, key, tags, until, fact_id = None, None, file_tags, None, None
         if kind is not BlockKind.ITEM:
             text = _block_text(kind, raw)

@@ -378,7 +378,7 @@ def _sent_texts(workspace: Workspace, path: FilePath) -> dict[int, str]:
     """
     try:
         data = files.read(files.path_on_disk(workspace.root, path)) or b""
-        document = parse_bytes(data)
+        document = parse_bytes(data, workspace.log_heading(path))
     except PathProblem:  # the next catch-up takes it out of the index
         return {}
     read = entries(document, path, daily=workspace.daily, nested=True)

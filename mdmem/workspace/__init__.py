@@ -194,6 +194,11 @@ class Workspace:
         template: str = late.module("folder.installed").template("daily.md")
         return template.replace("{day}", day.isoformat())
 
+    def log_heading(self, path: str) -> str | None:
+        """The heading below which entries begin with their time; None where the path has none."""
+        heading = self.settings.log_heading
+        return heading if heading and layout.log_day(path, self.daily) else None
+
     def now(self) -> datetime:
         return config.now(self.settings, self.environment)
 

@@ -50,12 +50,12 @@ def take_out(document: Document, facts: Collection[FactId]) -> EditResult:
     sections: list[SectionPath] = []
     text = document.text
     for fact in facts:
-        current = parse(text)
+        current = document.reparse(text)
         item = next((each for each in items(current) if each.fact.id == fact), None)
         if item is not None:
             result = fact_editor.forget(current, item)
             sections.append(result.section)
-            text = _without_heading(parse(result.text), current.path_at(item.start))
+            text = _without_heading(current.reparse(result.text), current.path_at(item.start))
     return EditResult(text=text, op=Op.REVERT, section=sections[0] if sections else ())
 
 
@@ -111,7 +111,8 @@ def _edit(
 ) -> EditedText:
     if document is None:
         title = f"# {PurePosixPath(path).stem}\n"
-        document = parse(title if change.file else workspace.new_log(path, change.day))
+        text = title if change.file else workspace.new_log(path, change.day)
+        document = parse(text, log_heading=workspace.log_heading(path))
     return EditedText(result=edit(document, change))
 
 

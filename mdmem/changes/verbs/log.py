@@ -29,10 +29,11 @@ def _day(workspace: Workspace, edit: Log) -> date:
 
 
 def _edit(workspace: Workspace, edit: Log, path: FilePath, document: Document | None) -> EditedText:
-    start = document or parse(workspace.new_log(path, _day(workspace, edit)))
+    new = workspace.new_log(path, _day(workspace, edit))
+    start = document or parse(new, log_heading=workspace.log_heading(path))
     edited = _with_entry(workspace, edit, edit.text, path, start)
     for text in edit.more:
-        following = _with_entry(workspace, edit, text, path, parse(edited.result.text))
+        following = _with_entry(workspace, edit, text, path, start.reparse(edited.result.text))
         confirms = (*edited.result.confirms, *following.result.confirms)
         edited = replace(following, result=replace(following.result, confirms=confirms))
     return edited

@@ -293,7 +293,9 @@ class _EntryJudge:
             self._days.add(day)
             data = self._read_log(day)
             if day not in self._logs or self._logs[day].data != data:
-                facts = {item.fact.id: item.fact.text for item in items(parse_bytes(data or b""))}
+                heading = self._workspace.log_heading(self._workspace.log_path(day))
+                document = parse_bytes(data or b"", heading)
+                facts = {item.fact.id: item.fact.text for item in items(document)}
                 written: Counter[str] | None = Counter() if data is None else None
                 self._logs[day] = _DayLog(
                     data=data,

@@ -106,7 +106,7 @@ def read_curated(
             continue
         try:
             data = files.read(listed.full_path) or b""
-            document = parse_bytes(data)
+            document = parse_bytes(data, workspace.log_heading(path))
         except PathProblem:
             continue
         of_file = _facts_of(workspace, trail, path, document, times, today)

@@ -405,7 +405,9 @@ def _entries_of_other_days(
     if not isinstance(text, str) or len(logged.changes) > MOST_COUNTED:
         return (), ""
     facts = {change.fact for change in logged.changes}
-    return [each for each in entries(parse(text), path) if each.fact not in facts], ""
+    heading = reader.memory.workspace.log_heading(path)
+    listed = entries(parse(text, log_heading=heading), path)
+    return [each for each in listed if each.fact not in facts], ""
 
 
 def _day_before(reader: Reader, shown: date) -> date | None:
