@@ -13,6 +13,7 @@ import pytest
 from conftest import World
 from dated_memory import DatedMemory
 from examination import examine
+from proposal_actions import accept, parts, propose
 from workspaces import Desk, code_of, desk, refused
 
 from mdmem.context.parts import entry_text
@@ -22,9 +23,21 @@ from mdmem.model import FileKind, FilePath, Status
 from mdmem.model.errors import FactProblem
 from mdmem.model.history import DayView, FactHistory, ShowBlame, ShowChanges, ShowHistory
 from mdmem.model.prompts import BuildContext
+from mdmem.model.proposals import PartState
 from mdmem.model.reads import SectionView, Show
 from mdmem.model.searches import ListFacts, Search
-from mdmem.model.writes import Action, EditSection, Forget, Log, Remember, Save, WriteOptions
+from mdmem.model.writes import (
+    Action,
+    Contradict,
+    EditSection,
+    Forget,
+    Log,
+    Remember,
+    Resolve,
+    Revert,
+    Save,
+    WriteOptions,
+)
 from mdmem.show.hits import search_text, with_excerpts
 from mdmem.show.values import to_json
 from mdmem.text.document import parse
@@ -684,11 +697,12 @@ class TestNested:
         (link,) = vehicles.history(ShowHistory("loud")).chain
         assert (link.status, link.ended_by and link.ended_by.commit) == ("removed", at.head())
 
-    def test_a_fact_with_its_words_comes_first(self, at: Desk):
+    def test_an_id_means_the_fact_first(self, at: Desk):
         vehicles = memory(at, self.TEXT)
         vehicles.apply(Log("loud"))
         for file in (None, "MEMORY.md"):
-            vehicles.apply(Remember("silent", file=file, options=WriteOptions(supersedes="loud")))
+            by_id = WriteOptions(supersedes=fact_id("loud"))
+            vehicles.apply(Remember("silent", file=file, options=by_id))
             assert "\t\t- loud\n" in at.read("MEMORY.md")
             (link, *_) = vehicles.history(ShowHistory("loud")).chain
             assert (link.path[:7], link.status) == ("memory/", "superseded")
@@ -738,3 +752,91 @@ class TestNested:
         assert "level 199" in found(memory(at, f"# Memory\n\n## List\n\n{deep}"), "199")[0]
         at.apply(Forget("level 20"))
         assert at.read("MEMORY.md").endswith("- level 19\n")
+
+
+class TestNestedInVerbs:
+    """Items of lists in items, in verbs that mark, undo and propose."""
+
+    TEXT = (
+        "# Memory\n\n## Vehicles\n\n- Boat\n  - engine: diesel\n  - moored at pier seven\n"
+        "- Car\n  - runs on petrol\n- drives on the left\n"
+    )
+
+    @pytest.mark.parametrize("where", [{}, {"section": "Vehicles"}, {"file": "MEMORY.md"}])
+    def test_words_of_a_log_and_of_one_are_asked_about(self, at: Desk, where: dict[str, str]):
+        memory(at, self.TEXT)
+        logged = at.apply(Log("moored at pier seven")).fact
+        assert logged is not None
+        pier = WriteOptions(supersedes="moored at pier seven")
+        eight = Remember("moored at pier eight", **where, options=pier)
+        refused(at, eight, "fact-ambiguous")
+        with pytest.raises(FactProblem) as asked:
+            at.apply(eight)
+        assert f"Give {logged} for the first, or 'Boat > moored at pier seven'" in asked.value.hint
+        refused(at, Forget("moored at pier seven"), "fact-ambiguous")
+        before = at.read("MEMORY.md")
+        by_id = at.apply(replace(eight, options=WriteOptions(supersedes=logged)))
+        assert [pair.old for pair in by_id.supersedes] == [logged]
+        assert before.rstrip() in at.read("MEMORY.md")
+        nested = WriteOptions(supersedes="Boat > moored at pier seven")
+        at.apply(Remember("moored at pier nine", options=nested))
+        assert "  - moored at pier nine\n" in at.read("MEMORY.md")
+
+    @pytest.mark.parametrize(
+        "pair",
+        [
+            ("moored at pier seven", "drives on the left"),
+            ("Boat > engine: diesel", "engine"),
+            ("engine", "runs on petrol"),
+        ],
+    )
+    def test_two_are_marked_as_contradicting_and_settled(self, at: Desk, pair: tuple[str, str]):
+        vehicles = memory(at, self.TEXT)
+        if pair[1] == "engine":
+            refused(at, Contradict(*pair), "same-fact")
+            return
+        assert vehicles.conflicts().conflicts == ()
+        assert at.apply(Contradict(*pair)).changed
+        assert not at.apply(Contradict(*pair)).changed
+        (conflict,) = vehicles.conflicts().conflicts
+        own = [name.replace("engine", "engine: diesel") for name in pair]
+        assert [conflict.first.text, conflict.second.text] == own
+        assert at.apply(Resolve(*pair)).changed
+        assert vehicles.conflicts().conflicts == ()
+
+    def test_its_last_change_is_undone_alone(self, at: Desk):
+        memory(at, self.TEXT)
+        at.apply(Remember("electric", key="engine", section="Vehicles"))
+        changed = self.TEXT.replace("diesel", "electric")
+        at.write("MEMORY.md", changed.replace("petrol", "gas"))
+        at.commit()
+        at.apply(Revert("Boat > engine: electric"))
+        assert at.read("MEMORY.md") == self.TEXT.replace("petrol", "gas")
+        at.apply(Forget("moored at pier seven"))
+        at.apply(Revert("moored at pier seven"))
+        assert at.read("MEMORY.md") == self.TEXT.replace("petrol", "gas")
+
+    def test_of_one_commit_its_line_alone_is_undone(self, at: Desk):
+        memory(at, self.TEXT)
+        at.write("MEMORY.md", self.TEXT.replace("diesel", "electric").replace("seven", "eight"))
+        at.commit()
+        at.apply(Revert("engine"))
+        assert at.read("MEMORY.md") == self.TEXT.replace("seven", "eight")
+
+    def test_proposals_for_two_of_one_item_are_both_accepted(self, at: Desk):
+        memory(at, self.TEXT)
+        engine = propose(at, Remember("electric", key="engine", section="Vehicles"), actor="a")
+        berth = propose(at, Forget("moored at pier seven"), actor="b")
+        for proposal in (engine, berth):
+            accept(at, proposal)
+        expected = self.TEXT.replace("diesel", "electric").replace("  - moored at pier seven\n", "")
+        assert at.read("MEMORY.md") == expected
+        assert "Mdmem-Supersedes: " in at.git("log", "-1", "--format=%B")
+
+    def test_a_proposal_for_one_that_changed_since_is_outdated(self, at: Desk):
+        memory(at, self.TEXT)
+        engine = propose(at, Remember("electric", key="engine", section="Vehicles"))
+        at.apply(Remember("gas", key="engine", section="Vehicles"))
+        (part,) = parts(at, engine).values()
+        assert part.state is PartState.OVERTAKEN
+        assert part.standing == "Boat\n- engine: gas\n- moored at pier seven"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from mdmem.changes.apply import apply_edit, preview
@@ -11,7 +11,7 @@ from mdmem.changes.plan import plan_edit
 from mdmem.changes.recover import Transaction, lock_workspace, recover
 from mdmem.changes.verbs import RevertEdit, target_path
 from mdmem.changes.verbs.revert import undone
-from mdmem.editors.fact_difference import FactDifference, fact_difference
+from mdmem.editors.fact_difference import FactDifference, fact_difference, successors
 from mdmem.folder import files
 from mdmem.lookup import lookup
 from mdmem.model import CommitId, FactId, FileKind, FilePath, Op, Provenance
@@ -29,6 +29,7 @@ from mdmem.startup.records import dataclass, replace
 from mdmem.text import check
 from mdmem.text.document import Document, decode, parse, parse_bytes
 from mdmem.text.fact_names import require_one_sort
+from mdmem.text.facts import line_id, nested_items, own_fact
 from mdmem.workspace import Say, Workspace
 
 _MOST_NAMED = 3
@@ -277,10 +278,23 @@ def _difference(workspace: Workspace, path: FilePath, before: str, after: str) -
     return fact_difference(parse(before, log_heading=heading), parse(after, log_heading=heading))
 
 
+def _nested_pairs(difference: FactDifference) -> Iterator[tuple[FactId, FactId]]:
+    """Nested items that replaced each other, by their own words, within facts that did."""
+    inner = {
+        item.fact.id: [replace(each, fact=own_fact(each)) for each, _ in nested_items(item)]
+        for item in (*difference.removed, *difference.added)
+    }
+    for pair in difference.supersedes:
+        if pair.new is not None:
+            found = successors(inner[pair.old], inner[pair.new], is_stated=False)
+            yield from ((old.fact.id, new.fact.id) for old, new in found)
+
+
 def _with_partners(
     commit: CommitChanges, difference: FactDifference, fact: FactId
 ) -> frozenset[FactId]:
     pairs = [(pair.old, pair.new) for pair in difference.supersedes]
+    pairs += _nested_pairs(difference)
     pairs += [
         (old, new)
         for old, new in parse_message(commit.commit.message).supersedes
@@ -414,6 +428,10 @@ def _find_target(workspace: Workspace, trail: Trail, change: Revert) -> _RevertT
     require_one_sort(reference, {sort: [fact] for sort, fact in facts.items()})
     for fact in facts.values():
         return _last_change(trail, trail.occurrences_of(fact))
+    nested = None if commit else lookup.nested_meant(workspace, trail, reference, None)
+    if nested and nested.among:
+        every = trail.occurrences_of(nested.line, nested=True)
+        return _last_change(trail, [each for each in every if each.number in nested.among])
     if commit is None:
         lists = f"To list commits: {verb('history')}; to list facts: {verb('facts', 'everything')}"
         hint = (
@@ -437,7 +455,7 @@ def _last_change(trail: Trail, occurrences: Sequence[Occurrence]) -> _RevertTarg
             each.number,
         ),
     )
-    path, fact = last.entry.path, last.entry.fact
+    path, fact = last.entry.path, last.entry.fact or line_id(last.entry)
     marks = trail.marks_of(last.number)
     if last.ended is not None and (commit := trail.commit_numbered(last.ended)):
         target = _RevertTarget(commit=commit.commit, path=path, fact=fact)

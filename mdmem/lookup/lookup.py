@@ -61,7 +61,7 @@ from mdmem.text.facts import (
     nested_at,
     nested_items,
     normalise,
-    own_text,
+    own_fact,
     own_words,
     parse_text,
 )
@@ -535,12 +535,30 @@ def file_hint(workspace: Workspace, word: str) -> str:
 def file_of_fact(workspace: Workspace, change: Forget) -> FilePath:
     """The file to forget a fact from; a log only if no other has it. Raises FactProblem."""
     locations = locations_to_forget(workspace, change, EDITABLE)
-    locations = locations or current_locations(
-        workspace, locations_to_forget(workspace, change, (FileKind.DAILY,))
-    )
+    if not locations:
+        logged = locations_to_forget(workspace, change, (FileKind.DAILY,))
+        locations = current_locations(workspace, logged)
+        require_none_nested(workspace, change.fact, locations)
     if not locations and (path := file_of_nested(workspace, change.fact, change.section)):
         return path
     return meant_location(workspace, locations, change.fact, forget_command).path
+
+
+def require_none_nested(workspace: Workspace, name: str, locations: Sequence[FactLocation]) -> None:
+    """Refuse words that are those of a nested item too; an id means the fact. Raises FactProblem
+    (`fact-ambiguous`).
+    """
+    if not locations or fact_names.id_prefix(name):
+        return
+    for place, text in locate_nested(workspace, name, EDITABLE):
+        first, fact = locations[0], locations[0].item.fact.id
+        raise FactProblem(
+            "fact-ambiguous",
+            f"{name[:_QUOTED]!r} is in {first.path}:{first.item.start + 1}, and a nested item in"
+            f" {place.path}:{place.item.start + 1}",
+            f"Give {fact} for the first, or {shell_word(text)} for the second.",
+            facts=[fact],
+        )
 
 
 def file_of_nested(workspace: Workspace, name: str, section: str | None) -> FilePath | None:
@@ -806,7 +824,7 @@ def nested_meant(
         line = line_id(_in_order(trail, past)[-1].entry) if past else None
         among = frozenset(each.number for each in past)
         return None if line is None else NestedMeant(line, line, among)
-    lines = {parse_text(own_text(place.item.fact.text)).id for place, _ in places}
+    lines = {own_fact(place.item).id for place, _ in places}
     if len(lines) > 1:
         require_one_location(workspace, [place for place, _ in places], name, forget_command)
     (line,) = lines

@@ -25,7 +25,7 @@ from mdmem.proposals.pieces import (
 )
 from mdmem.startup.records import dataclass, replace
 from mdmem.text.document import Document, Section, decode, is_blank, parse, with_line_end
-from mdmem.text.facts import Item, holds_key, item_text, items, parse_item
+from mdmem.text.facts import Item, holds_key, item_text, items, nested_items, parse_item
 
 _SAME_LINE = 0.55
 
@@ -77,6 +77,8 @@ def judge_fact(
     successors = _successors(old, base, now)
     if new is None and not successors:
         return Judgement(Freshness.DONE)
+    if successors and any(nested_items(old.item)) and _merges(old, new, successors[0]):
+        return Judgement(Freshness.FRESH, tuple(successors[:1]), _text(successors))
     return Judgement(Freshness.OVERTAKEN, tuple(successors[:1]), _text(successors))
 
 
@@ -141,11 +143,14 @@ def _text(stated: Sequence[Item]) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class PutText:
-    """A file with a piece in it, and its section; `text` is None if overtaken."""
+    """A file with a piece in it, and its section; `text` is None if overtaken. `merged`: in an item
+    in which other nested items have changed since.
+    """
 
     text: str | None
     section: SectionPath
     judgement: Judgement
+    merged: bool = False
 
 
 def put_fact(
@@ -180,9 +185,12 @@ def put_fact(
     if (
         is_fresh
         and has_base
-        and (text := _merge_fact(in_base, source.base, now, kind, wording)) is not None
+        and (text := _merge_fact(in_base, source.base, now, judgement.goes, kind, wording))
+        is not None
     ):
-        return PutText(text, section, judgement)
+        old = piece.old and piece.old.item.fact.id
+        merged = wording is None and any(each.fact.id != old for each in judgement.goes)
+        return PutText(text, section, judgement, merged)
     if not is_forced and (has_base or not is_fresh):
         return PutText(None, section, judgement)
     text, section = _take_fact(as_now, judgement.goes, now, kind is FileKind.DAILY, wording)
@@ -194,9 +202,17 @@ def put_fact(
 
 
 def _merge_fact(
-    piece: FactPiece, base: Document, now: Document, kind: FileKind, wording: str | None
+    piece: FactPiece,
+    base: Document,
+    now: Document,
+    replaced: Sequence[Item],
+    kind: FileKind,
+    wording: str | None,
 ) -> str | None:
-    """Three-way merge of a piece (under base paths); None where both changed one line."""
+    """Three-way merge of a piece (under base paths); None where both changed one line.
+
+    `replaced`: the items of `now` that may go.
+    """
     goes = (piece.old.item,) if piece.old else ()
     theirs, _ = _take_fact(piece, goes, base, kind is FileKind.DAILY, wording)
     result = merge3(base.text.encode(), now.text.encode(), theirs.encode(), kind)
@@ -204,7 +220,7 @@ def _merge_fact(
         return None
     merged = decode(result.data)
     lost = {item.fact.id for item in fact_difference(now, parse(merged)).removed}
-    return merged if lost <= {item.fact.id for item in goes} else None
+    return merged if lost <= {item.fact.id for item in (*goes, *replaced)} else None
 
 
 def _notes_other_conflicts(notes: MergeNotes, place: ItemPlace) -> bool:

@@ -22,6 +22,7 @@ from mdmem.model import FactId, FilePath, SectionPath, Status
 from mdmem.model.errors import PathProblem
 from mdmem.model.searches import ConflictList, ConflictView, Hit, ListFacts
 from mdmem.model.trail import Mark, MarkKind
+from mdmem.past.notes import parse_message
 from mdmem.past.table import Trail
 from mdmem.queries.past import look_back
 from mdmem.queries.search import facts_in
@@ -183,6 +184,8 @@ class _Files:
     def changed_by(self, mark: Mark) -> list[FilePath]:
         """The files that the commit of a mark changed, under their names of today."""
         touched = sorted(self._trail.touched_by(((mark.begun, mark.begun),)))
+        if not touched and (commit := self._trail.commit_numbered(mark.begun)):
+            touched = list(filter(None, [parse_message(commit.message).path]))
         gone = [path for path in touched if path not in self._listed]
         repository = self._workspace.repository
         head = repository.head() if gone else None

@@ -14,10 +14,11 @@ from mdmem.model.writes import Contradict, Resolve, WriteResult
 from mdmem.past import fresh_trail
 from mdmem.past.messages import CommitNote
 from mdmem.queries.conflicts import NamedPart, PartPair, part_pairs
-from mdmem.startup.records import dataclass
+from mdmem.startup.records import dataclass, replace
 from mdmem.text import check
 from mdmem.text.document import preamble_etag, section_etag
 from mdmem.text.fact_names import names_any
+from mdmem.text.facts import own_fact
 from mdmem.workspace import Say, Workspace
 
 
@@ -66,7 +67,10 @@ def _plan_mark(workspace: Workspace, change: Contradict | Resolve) -> _MarkPlan:
     def locate(name: str, named: Callable[[FactId], str]) -> lookup.FactLocation:
         current = lookup.current_locations(
             workspace, lookup.locate_fact(workspace, name, kinds, keys=True)
-        )
+        ) or [
+            replace(place, item=replace(place.item, fact=own_fact(place.item)))
+            for place, _ in lookup.locate_nested(workspace, name, lookup.MEMORY)
+        ]
         hint = f"To remove the wrong ones: {verb('forget')} ID {field('file')} FILE"
         return lookup.require_one_location(workspace, current, name, named, hint)
 

@@ -13,6 +13,7 @@ from mdmem.changes.commit_notes import commit_note, with_provenance
 from mdmem.changes.recover import Transaction
 from mdmem.changes.verbs import EditedText, Verb
 from mdmem.editors import EditResult
+from mdmem.editors.fact_difference import fact_difference
 from mdmem.folder import files
 from mdmem.lookup import lookup
 from mdmem.model import (
@@ -98,8 +99,10 @@ def _edit_fact(
     )
     if put.text is None:
         raise overtaken(change, put.judgement.standing)
-    new = _new_fact(change)
-    if new is not None and not FileFacts(parse(put.text)).holders(new, None):
+    new, after = _new_fact(change), parse(put.text)
+    if put.merged:
+        new = next((item.fact.id for item in fact_difference(now, after).added), None)
+    elif new is not None and not FileFacts(after).holders(new, None):
         raise ProposalProblem(
             "overtaken",
             f"{change.part.name} would have another meaning in its place",

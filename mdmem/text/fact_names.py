@@ -15,7 +15,7 @@ from mdmem.text.facts import (
     holds_key,
     item_text,
     normalise,
-    own_text,
+    own_fact,
     parse_item,
     parse_text,
     write_item,
@@ -69,9 +69,7 @@ def nested_matching(found: Iterable[tuple[Item, str]], name: str) -> tuple[Item,
             return named
     prefix = id_prefix(name)
     return items_matching([item for item, _ in pairs], name, keys=True) or tuple(
-        item
-        for item, _ in pairs
-        if prefix and parse_text(own_text(item.fact.text)).id.startswith(prefix)
+        item for item, _ in pairs if prefix and own_fact(item).id.startswith(prefix)
     )
 
 

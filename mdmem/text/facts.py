@@ -494,6 +494,11 @@ def nested_items(item: Item) -> Iterator[tuple[Item, str]]:
         yield Item(each.fact, start, end, each.raw), each.text
 
 
+def own_fact(nested: Item) -> Fact:
+    """The fact of a nested item's own words, by whose id the trail knows it."""
+    return parse_text(own_text(nested.fact.text))
+
+
 def nested_at(item: Item, line: int) -> str | None:
     """The text of the item of a list in an item that has a line of the document (from 1)."""
     inner = (each for each in _nested(item.untimed) if each.start < line - item.start <= each.end)

@@ -109,9 +109,13 @@ def _edit(
 
 
 def _is_current(workspace: Workspace, name: str) -> bool:
-    """True if a fact of memory, be it in a log, is meant: a nested item comes behind it."""
+    """True if a fact of memory, be it in a log, is meant. Raises FactProblem (`fact-ambiguous`: a
+    nested item has these words too).
+    """
     found = lookup.locate_fact(workspace, name, tuple(FileKind))
-    return bool(found and lookup.current_locations(workspace, found))
+    current = lookup.current_locations(workspace, found) if found else []
+    lookup.require_none_nested(workspace, name, current)
+    return bool(current)
 
 
 def _complete_note(note: CommitNote, edit: Remember, added: tuple[FactId, ...]) -> CommitNote:

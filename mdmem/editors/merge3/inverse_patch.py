@@ -13,7 +13,7 @@ from mdmem.model import FactId, Op, SectionPath
 from mdmem.model.errors import SectionProblem
 from mdmem.startup.records import dataclass
 from mdmem.text.document import Document, Section, lines_without_ends, parse, with_line_end
-from mdmem.text.facts import items
+from mdmem.text.facts import items, nested_items, own_fact
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,10 +134,13 @@ def _hunks_by_section(
 
 
 def _lines_of(text: str, facts: frozenset[FactId]) -> set[int]:
+    """The lines of facts, and of nested items by their own words."""
+    listed = items(parse(text))
+    nested = ((own_fact(each).id, each) for item in listed for each, _ in nested_items(item))
     return {
         line
-        for item in items(parse(text))
-        if item.fact.id in facts
+        for fact, item in (*((item.fact.id, item) for item in listed), *nested)
+        if fact in facts
         for line in range(item.start, item.end)
     }
 
