@@ -1,4 +1,5 @@
 import re
+import time
 from datetime import date
 from typing import Any
 
@@ -12,6 +13,7 @@ from mdmem.model.errors import FactProblem, TextProblem, field
 from mdmem.text.document import parse
 from mdmem.text.fact_names import id_prefix, items_matching, names_any
 from mdmem.text.facts import (
+    as_read,
     fact_id,
     find_held_key,
     find_same_item,
@@ -28,6 +30,8 @@ from mdmem.text.facts import (
     shortened,
     split_key,
     split_kind,
+    without_comments,
+    without_struck,
     write_item,
 )
 
@@ -797,6 +801,19 @@ def test_long_runs_are_read_in_linear_time(item: str) -> None:
     assert parse_item(item).text
     assert not holds_key(parse_item(item), "other")
     assert write_item(item)
+
+
+def test_runs_of_ticks_are_read_in_linear_time() -> None:
+    def seconds(ticks: int) -> float:
+        runs = "x ".join("`" * number for number in range(1, int((2 * ticks) ** 0.5)))
+        start = time.process_time()
+        assert without_comments(f"{runs} <!-- c -->") == runs
+        assert without_struck(f"{runs} ~~c~~") == f"{runs} "
+        assert as_read(f"{runs} [[c]]") == f"{runs} c"
+        return time.process_time() - start
+
+    short = min(seconds(100_000) for _ in range(3))
+    assert min(seconds(400_000) for _ in range(3)) < 8 * short
 
 
 def test_conflict_markers_end_a_fact_and_what_both_sides_replaced_is_none() -> None:

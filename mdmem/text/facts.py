@@ -748,9 +748,10 @@ ABOUT_JOINT = " / "
 INSTRUCTIONS_BEGIN, INSTRUCTIONS_END = "<!-- mdmem:begin -->", "<!-- mdmem:end -->"
 """Around mdmem's own instructions to agents, which are not memory."""
 _CODE = (
-    r"\\.|^[ \t]*(?P<fence>`{3,}|~{3,}).*?(?:^["
-    r" \t]*(?P=fence)|\Z)|(?P<ticks>`+)(?!`).*?(?<!`)(?P=ticks)(?!`)"
+    r"\\.|^[ \t]*(?P<fence>`{3,}|~{3,}).*?(?:^[ \t]*(?P=fence)|\Z)"
+    r"|(?P<ticks>`+)(?!`).{0,4000}?(?<!`)(?P=ticks)(?!`)"
 )
+"""Code in a line is no longer than that, or looking for its end would take the square of a text."""
 _COMMENT_OF_ITEM = late.pattern(
     rf"(?ms)(?P<code>{_CODE}|`+)|^[ \t]*(?:{COMMENT})[ \t]*(?:\n|\Z)"
     rf"|(?<![ \t])[ \t]*(?:{COMMENT})"
