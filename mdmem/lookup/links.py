@@ -10,7 +10,7 @@ from contextlib import suppress
 from functools import cache, partial
 from pathlib import PurePath
 from posixpath import dirname, relpath
-from re import Match
+from re import Match, Pattern
 from urllib.parse import quote, unquote
 
 from mdmem.folder import files, layout
@@ -32,18 +32,14 @@ from mdmem.text.document import (
 from mdmem.text.terms import words_in_order
 from mdmem.workspace import Workspace
 
-_LINK = (
-    r"\[\[(?P<note>[^\[\]|#\r\n]*)#(?P<part>[^\[\]|\r\n]+)(?:\|[^\[\]\r\n]*)?\]\]"
+_LINK = late.pattern(
+    r"`[^`\n]*`|\[\[(?P<note>[^\[\]|#\r\n]*)#(?P<part>[^\[\]|\r\n]+)(?:\|[^\[\]\r\n]*)?\]\]"
     r"|\]\((?P<file>[^()\s#:]*)#(?P<anchor>[^()\s]+)\)"
 )
-_HAS_LINK = late.pattern(_LINK)
-_CODE_OR_LINK = late.pattern(rf"`[^`\n]*`|{_LINK}")
-_NOTE = (
-    r"\[\[(?P<note>[^\[\]|#\r\n]+)(?=[#|\]\\])"
+_NOTE = late.pattern(
+    r"`[^`\n]*`|\[\[(?P<note>[^\[\]|#\r\n]+)(?=[#|\]\\])"
     r"|\]\((?P<file>[^()\s#:]+\.[mM][dD])(?=[#)])"
 )
-_HAS_NOTE = late.pattern(_NOTE)
-_CODE_OR_NOTE = late.pattern(rf"`[^`\n]*`|{_NOTE}")
 _NO_PART_OF_LINK = late.pattern(r"[\[\]#|^:]|%%")
 _NO_PART_OF_ANCHOR = late.pattern(r"[^\w\s-]")
 _ALIASES = ("title", "aliases")
@@ -81,7 +77,7 @@ def dead_links(workspace: Workspace, paths: Sequence[str] = ()) -> Iterator[Dead
     for path in listed:
         if paths and path not in paths:
             continue
-        for number, link in _links(_text(listed[path])):
+        for number, link in _links(_text(listed[path]), _LINK):
             name, part = _target(link)
             names = names or file_names(workspace)
             target = names.find(name) if name.strip() else path
@@ -97,16 +93,29 @@ def _text(file: ListedFile) -> str:
     return ""
 
 
-def _links(text: str) -> Iterator[tuple[int, Match[str]]]:
-    """The links to parts of notes that are not in code, each with its line (from 1)."""
-    if not _HAS_LINK.search(text):
+def _links(text: str, pattern: Pattern[str]) -> Iterator[tuple[int, Match[str]]]:
+    """What a pattern of links or code finds outside code, each with its line (from 1)."""
+    if "[[" not in text and "](" not in text:
         return
     lines = split_lines(text)
     fenced = closed_fences([line.rstrip("\r\n") for line in lines])
     for number, line in enumerate(lines):
-        if "#" in line and number not in fenced:
-            found = (link for link in _CODE_OR_LINK.finditer(line) if link[0][0] != "`")
+        if number not in fenced:
+            found = (link for link in pattern.finditer(line) if link[0][0] != "`")
             yield from ((number + 1, link) for link in found)
+
+
+def _changed(
+    text: str, pattern: Pattern[str], change: Callable[[Match[str]], str | None]
+) -> tuple[str, int]:
+    """A text with links changed, where `change` says what to, and their number."""
+    count, lines = 0, split_lines(text)
+    for number, link in reversed(list(_links(text, pattern))):
+        if (new := change(link)) is not None:
+            line = lines[number - 1]
+            lines[number - 1] = f"{line[: link.start()]}{new}{line[link.end() :]}"
+            count += 1
+    return "".join(lines), count
 
 
 def _target(link: Match[str]) -> tuple[str, str]:
@@ -194,21 +203,22 @@ def _may_be_edited(workspace: Workspace, path: FilePath) -> bool:
 
 def _renamed(text: str, is_meant: Callable[[str], bool], old: str, new: str) -> tuple[str, int]:
     """A text whose links to a heading of the note that is meant have its new title."""
-    count, letters, lines = 0, _letters(old), split_lines(text)
-    for number, link in reversed(list(_links(text))):
+    letters = _letters(old)
+
+    def written(link: Match[str]) -> str | None:
         name, part = _target(link)
         titles = part.split("#")
         if letters not in map(_letters, titles) or part.startswith("^") or not is_meant(name):
-            continue
+            return None
         group = "part" if link["part"] else "anchor"
         changed = "#".join(
             _as_written(new, title, group == "anchor") if _letters(title) == letters else title
             for title in titles
         )
-        line, (start, end) = lines[number - 1], link.span(group)
-        lines[number - 1] = f"{line[:start]}{changed}{line[end:]}"
-        count += 1
-    return "".join(lines), count
+        start, end = (at - link.start() for at in link.span(group))
+        return f"{link[0][:start]}{changed}{link[0][end:]}"
+
+    return _changed(text, _LINK, written)
 
 
 def _as_written(title: str, before: str, is_anchor: bool) -> str:
@@ -242,27 +252,19 @@ def with_renamed_notes(workspace: Workspace, renamed: FileNames) -> dict[FilePat
     """The texts in which links name renamed notes as they are called now."""
     names, found = file_names(workspace), dict[FilePath, str]()
 
-    def written(path: FilePath, link: Match[str]) -> str:
+    def written(path: FilePath, link: Match[str]) -> str | None:
         name = unquote(link["note"] or link["file"] or "").strip()
         new = None if not name or names.find(name) else renamed.find(name)
         if new is None:
-            return link[0]
+            return None
         stem = PurePath(new).stem
         short = stem if names.find(stem) == new else new.removesuffix(".md")
         return f"[[{short}" if link["note"] else f"]({quote(relpath(new, dirname(path) or '.'))}"
 
     for path, file in workspace.memory_files().items():
-        text = _text(file)
-        if not _may_be_edited(workspace, path) or not _HAS_NOTE.search(text):
-            continue
-        lines = split_lines(text)
-        fenced = closed_fences([line.rstrip("\r\n") for line in lines])
-        after = "".join(
-            line if number in fenced else _CODE_OR_NOTE.sub(partial(written, path), line)
-            for number, line in enumerate(lines)
-        )
-        if after != text:
-            found[path] = after
+        if _may_be_edited(workspace, path):
+            after, count = _changed(_text(file), _NOTE, partial(written, path))
+            found |= {path: after} if count else {}
     return found
 
 
