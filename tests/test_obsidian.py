@@ -525,6 +525,16 @@ class TestLogHeading:
         at.commit()
         assert found(memory, "cat")[0].text == "08:15 fed the cat"
 
+    def test_a_block_and_a_question_for_an_hour_know_the_time(
+        self, at: Desk, memory: Memory, monkeypatch: pytest.MonkeyPatch
+    ):
+        monkeypatch.setenv("MDMEM_NOW", "2026-03-05T21:00:00")
+        for hour in ("15", "08", "16"):
+            self.log(memory, f"saw the heron of {hour}", f"{hour}:30")
+        asked = memory.search(Search("what happened this morning?"))
+        assert (asked.hits[0].text, asked.hits[0].minute) == ("saw the heron of 08", "08:30")
+        assert "08:30 saw the heron of 08" in memory.context(BuildContext()).text
+
     def test_another_heading_may_be_named(self, at: Desk, memory: Memory):
         at.write("mdmem.toml", f'{self.SETTINGS}log_heading = "evening"\n')
         at.commit()

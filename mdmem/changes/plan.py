@@ -57,9 +57,7 @@ def plan_edit(
         old=old,
         new=new,
         edit=result,
-        added=tuple(
-            sorted((item.fact.id for item in facts.added), key=lambda fact: fact == edited.fact)
-        ),
+        added=_added(result.op, facts.added, edited.fact),
         removed=tuple(item.fact.id for item in facts.removed),
         supersedes=tuple(dict.fromkeys((*pairs, *stated))),
         ended=ended,
@@ -122,6 +120,12 @@ def _with_links(workspace: Workspace, plan: Plan, texts: Iterable[tuple[FilePath
         if old.fact.id != new.fact.id
     )
     return replace(plan, others=tuple(others), supersedes=tuple(dict.fromkeys(pairs)))
+
+
+def _added(op: Op, added: Iterable[Item], stated: FactId | None) -> tuple[FactId, ...]:
+    """In the order of the file; of a log's, which may come with a template, the stated one last."""
+    facts = [item.fact.id for item in added]
+    return tuple(sorted(facts, key=lambda fact: op is Op.LOG and fact == stated))
 
 
 def _changed_facts(op: Op, path: FilePath, old: Document | None, new: Document) -> FactDifference:

@@ -411,7 +411,6 @@ _MOST_FILES = 1000
 """More than a part has files of one workspace."""
 _LEVEL = 2
 _GOAL = "goal:"
-_TIME = late.pattern(r"([01]\d|2[0-3]):[0-5]\d")
 _STAMP = late.pattern(r"(?:\d{4}-\d{2}-\d{2} )?\d{2}:\d{2} ")
 
 
@@ -561,14 +560,10 @@ def days_offer(hits: Iterable[Hit], today: date, most: int) -> Offer:
         reverse=True,
     )
     candidates = tuple(
-        candidate(hit, names[day or today], (day or today).toordinal(), time=_time(hit))
+        candidate(hit, names[day or today], (day or today).toordinal(), time=hit.minute or "")
         for hit, day in ordered[:most]
     )
     return Offer(candidates, rest=_file_rest, beyond=len(ordered[most:]))
-
-
-def _time(hit: Hit) -> str:
-    return hit.section[-1] if hit.section and _TIME.fullmatch(hit.section[-1]) else ""
 
 
 def found_offer(hits: Sequence[Hit], kind_of: Callable[[Hit], FileKind], prompt: str = "") -> Offer:

@@ -8,14 +8,12 @@ from collections.abc import Callable, Mapping, Sequence
 
 from mdmem.editors import EditResult
 from mdmem.editors.section import append_to_section, heading, insert_blocks, open_block
-from mdmem.model import Op
-from mdmem.startup import late
+from mdmem.model import Op, rules
 from mdmem.text.document import Document, Section, is_blank, parse
 from mdmem.text.facts import find_same_item, with_time
 
 _TIME_LEVEL = 2
 _FENCES = ("- ```", "- ~~~")
-_MINUTE = late.pattern(r"(?:[01]\d|2[0-3]):[0-5]\d")
 
 
 def _last_minute(document: Document, minute: str) -> Section | None:
@@ -77,11 +75,7 @@ def _minute_block(minute: str, items: Sequence[str]) -> str:
 
 
 def is_minute(section: Section) -> bool:
-    return section.level == _TIME_LEVEL and is_minute_title(section.title)
-
-
-def is_minute_title(title: str) -> bool:
-    return _MINUTE.fullmatch(title) is not None
+    return section.level == _TIME_LEVEL and rules.is_minute(section.title)
 
 
 def insert(

@@ -21,7 +21,6 @@ from typing import Any
 from mdmem.folder import layout, trust, vault
 from mdmem.model import SETTINGS_NAME, rules
 from mdmem.model.errors import UsageProblem, WorkspaceProblem, near_names, verb
-from mdmem.startup import late
 from mdmem.startup.records import dataclass, replace
 
 LANGUAGES = {
@@ -106,7 +105,6 @@ _LISTS = (
 )
 _FLAGS = ("allow_detached", "log_queries", "agents_propose")
 _COUNTS = ("budget_lines", "budget_bytes", "model_tokens_day", "dream_changes")
-_MINUTE = late.pattern(r"(?:[01]\d|2[0-3]):[0-5]\d")
 _BY_WORKSPACE = "in"
 _BY_ACTOR = "actor"
 BY_PROJECT = "project"
@@ -368,7 +366,7 @@ def _check_value(name: str, value: Any, file_name: str) -> Any:
             raise wrong(" or ".join(CHOICES[name]))
         if name == "sessions_since" and not rules.is_iso_day(value):
             raise wrong("a day as 2026-11-21")
-        if name == "dream_at" and not _MINUTE.fullmatch(value):
+        if name == "dream_at" and not rules.is_minute(value):
             raise wrong("a time as 02:00")
         if name == "daily" and value != OBSIDIAN and not layout.is_named_by_day(value):
             raise wrong(

@@ -24,6 +24,7 @@ from mdmem.text.facts import (
     entry_tags,
     is_done_task,
     is_nested,
+    minute_of,
     own_words,
     parse_text,
     shown_text,
@@ -500,6 +501,7 @@ def make_hit(row: IndexRow, score: float, wanted: Filter, today: date, near: boo
         claimed_by=origin.claimed_by if origin else None,
         done=is_done_task(entry),
         item=nested.id if nested else None,
+        minute=minute_of(entry),
     )
 
 

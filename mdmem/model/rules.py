@@ -76,6 +76,14 @@ def parse_allowances(text: str) -> frozenset[str]:
     return names
 
 
+_MINUTE = late.pattern(r"(?:[01]\d|2[0-3]):[0-5]\d")
+
+
+def is_minute(text: str) -> bool:
+    """True for a time of day, HH:MM."""
+    return _MINUTE.fullmatch(text) is not None
+
+
 def is_iso_day(text: str) -> bool:
     """True for an ISO date."""
     try:

@@ -180,6 +180,7 @@ class Hit:
     actor's own proposal. `workspace`: its name in a pool; None for this one. `claimed_by`: the
     agent that names the user as its source. `like`: only its meaning matches, no word. `done`: a
     task that is ticked or cancelled. `item`: the id of an item in another one, which is no fact.
+    `minute`: the time of an entry of a log, HH:MM.
     """
 
     path: str
@@ -218,6 +219,7 @@ class Hit:
     like: bool = False
     done: bool = False
     item: FactId | None = None
+    minute: str | None = None
 
     @property
     def file(self) -> str:

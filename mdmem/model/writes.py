@@ -10,6 +10,7 @@ from mdmem.model import CommitId, FactId, FilePath, Op, SectionPath, Source, Sup
 from mdmem.model.errors import UsageProblem
 from mdmem.model.rules import (
     is_iso_day,
+    is_minute,
     require_allowances,
     require_no_trailer,
     require_possible_day,
@@ -20,7 +21,6 @@ from mdmem.startup.records import dataclass, field
 
 _RUN = late.pattern(r"(?:digest|dream|import)/[^\s/]+")
 _NIGHT = late.pattern(r"dream/\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])")
-_MINUTE = late.pattern(r"([01]\d|2[0-3]):[0-5]\d")
 
 
 def is_run(name: str) -> bool:
@@ -203,9 +203,9 @@ class Log:
 
     def __post_init__(self) -> None:
         require_possible_day(self.day, "day")
-        if self.time is not None and not _MINUTE.fullmatch(self.time):
+        if self.time is not None and not is_minute(self.time):
             message = f"{errors.field('time')}: {self.time!r} is not a time"
-            example = f"0{self.time}" if _MINUTE.fullmatch(f"0{self.time}") else "14:05"
+            example = f"0{self.time}" if is_minute(f"0{self.time}") else "14:05"
             raise UsageProblem(message, f"Write it as {example}.")
 
 

@@ -10,7 +10,6 @@ from datetime import UTC, datetime, time, timedelta
 from functools import cache, partial
 from itertools import islice
 
-from mdmem.editors.daily import is_minute_title
 from mdmem.folder import budget, files
 from mdmem.merge import again, merge_by_section
 from mdmem.model import CommitId, FactId, FileKind, FilePath
@@ -29,7 +28,7 @@ from mdmem.repo import first_parent
 from mdmem.repo.first_parent import ChangedFile, Parents
 from mdmem.text import frontmatter
 from mdmem.text.document import lines_without_ends, parse_bytes
-from mdmem.text.facts import fact_id, time_before
+from mdmem.text.facts import fact_id, minute_of
 from mdmem.workspace import Progress, Say, Workspace
 
 _PAGES_KEPT = 200
@@ -174,8 +173,7 @@ class _SaidTimes:
 
 def _minute(occurrence: Occurrence) -> datetime | None:
     entry = occurrence.entry
-    heading = entry.section[-1] if entry.section else ""
-    minute = heading if is_minute_title(heading) else time_before(entry)
+    minute = minute_of(entry)
     if entry.day is None or minute is None:
         return None
     return datetime.combine(entry.day, time.fromisoformat(minute), UTC)

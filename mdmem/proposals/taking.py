@@ -12,6 +12,7 @@ from mdmem.editors.fact_difference import fact_difference
 from mdmem.editors.merge3.merging import MergeNotes, merge3
 from mdmem.editors.section import append_to_section, insert_blocks, strip_blank_lines
 from mdmem.model import FileKind, Op, SectionPath
+from mdmem.model.rules import is_minute
 from mdmem.proposals.pieces import (
     FactPiece,
     FileFacts,
@@ -263,7 +264,7 @@ def _replace(now: Document, item: Item, raw: str) -> tuple[str, SectionPath]:
 
 
 def _add(now: Document, place: ItemPlace, raw: str, is_log: bool) -> tuple[str, SectionPath]:
-    if is_log and place.section and daily.is_minute_title(place.section[-1]) and now.sections:
+    if is_log and place.section and is_minute(place.section[-1]) and now.sections:
         added = daily.insert(now, {place.section[-1]: [raw]})
         return added.text, added.section
     target = next((section for section in now.sections if section.path == place.section), None)

@@ -8,7 +8,6 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, TypeVar
 
 from mdmem import secrets
-from mdmem.editors.daily import is_minute_title
 from mdmem.events import Quality
 from mdmem.folder import config, trust
 from mdmem.index import background, ranking, results
@@ -36,7 +35,7 @@ from mdmem.past import fresh_trail
 from mdmem.queries import folders, later
 from mdmem.startup.records import replace
 from mdmem.text.asked_days import AskedDays, asked_days
-from mdmem.text.facts import OPEN_BOX, own_text, own_words, plain_tag, split_key
+from mdmem.text.facts import OPEN_BOX, minute_of, own_text, own_words, plain_tag, split_key
 from mdmem.text.terms import tells_something
 from mdmem.workspace import Progress, Say, Workspace
 
@@ -340,9 +339,9 @@ def _likeness(
 
 
 def _is_of(hours: range, match: Match) -> bool:
-    """True for an entry below a heading with a time of these hours."""
-    title = match.row.entry.section[-1] if match.row.entry.section else ""
-    return is_minute_title(title) and int(title[:2]) in hours
+    """True for an entry with a time of these hours."""
+    minute = minute_of(match.row.entry)
+    return minute is not None and int(minute[:2]) in hours
 
 
 def _scored(match: Match, score: float) -> Match:

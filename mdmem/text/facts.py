@@ -20,6 +20,7 @@ from typing import Any
 from mdmem.folder.layout import day_of
 from mdmem.model import PATH_SEPARATOR, Fact, FactId, FilePath, SectionPath
 from mdmem.model.errors import LabelProblem, TextProblem, field
+from mdmem.model.rules import is_minute
 from mdmem.model.trail import Entry
 from mdmem.startup import late
 from mdmem.startup.records import dataclass, replace
@@ -51,9 +52,7 @@ _NESTED_MARKER = late.pattern(r"\n[ \t]*(?:[-+*]|\d{1,9}[.)])[ \t]+\S")
 MARKER = late.pattern(
     r"^( {0,3})([-+*]|\d{1,9}[.)])( {1,4}(?! )| {1,4}(?=[\r\n]|$)|\t| (?= {4,})|(?=[\r\n]|$))"
 )
-_TIMED = late.pattern(
-    r"( {0,3}(?:[-+*]|\d{1,9}[.)])[ \t]+)((?:[01]\d|2[0-3]):[0-5]\d(?:[ \t]*\n)?[ \t]+(?=\S))"
-)
+_TIMED = late.pattern(r"( {0,3}(?:[-+*]|\d{1,9}[.)])[ \t]+)(\d\d:\d\d(?:[ \t]*\n)?[ \t]+(?=\S))")
 """An item that begins with its time, which is no part of its text where the document says so."""
 _SIMPLE_ITEM = late.pattern(
     r"[-+*] (?!\[|!\[\[|\*\*|__|[a-z][a-z0-9_.]*: )([^\s^#<%~][^^#<%\r\n]*)\n?\Z"
@@ -122,6 +121,7 @@ def split_time(document: Document, line: int, item: str) -> tuple[str, str]:
     if timed is None or not timed.body <= line < timed.end:
         return "", item
     match = _TIMED.match(item)
+    match = match if match and is_minute(match[2][: len("HH:MM")]) else None
     return (match[2], match[1] + item[match.end() :]) if match else ("", item)
 
 
@@ -132,11 +132,13 @@ def with_time(item: str, time: str) -> str:
     return item[:at] + time + item[at:]
 
 
-def time_before(entry: Entry) -> str | None:
-    """The time in front of an entry, HH:MM, where it is none of its text."""
+def minute_of(entry: Entry) -> str | None:
+    """The time of an entry of a log, HH:MM: its heading, or what stands in front of its text."""
+    if entry.section and is_minute(entry.section[-1]):
+        return entry.section[-1]
     match = _TIMED.match(f"{entry.first_line} -")
-    time = match[2].strip() if match else ""
-    return time if time and not entry.text.startswith(time) else None
+    minute = match[2][: len("HH:MM")] if match else ""
+    return minute if minute and not entry.text.startswith(minute) else None
 
 
 def is_dated(text: str) -> bool:

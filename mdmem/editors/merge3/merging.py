@@ -16,7 +16,7 @@ from mdmem.editors.merge3.versions import SectionMatches, Version, match_all_sec
 from mdmem.editors.sections import SectionParts
 from mdmem.editors.text_units import Unit, atoms_of, indented
 from mdmem.folder import budget
-from mdmem.model import FactId, FileKind
+from mdmem.model import FactId, FileKind, rules
 from mdmem.model.errors import PathProblem, TextProblem
 from mdmem.startup import late
 from mdmem.startup.records import dataclass
@@ -321,7 +321,6 @@ def named_atoms(document: Document) -> Iterator[NamedAtom]:
             yield NamedAtom(fact_id(text), text, start + line)
 
 
-_MINUTE = late.pattern(r"(?:[01]\d|2[0-3]):[0-5]\d\Z")
 _DAY = late.pattern(r"\d{4}-\d{2}-\d{2}\Z")
 _Trees = tuple[SectionParts, SectionParts, SectionParts]
 
@@ -404,7 +403,7 @@ def _plan(trees: _Trees, is_daily: bool, line_end: str) -> _Plan:
     is_log = is_daily or _is_log(trees)
 
     def is_minute(title: str) -> bool:
-        return is_log and bool(_MINUTE.match(title))
+        return is_log and rules.is_minute(title)
 
     section_matches = match_all_sections(base, (sides[0], sides[1]), is_minute)
     sections = merge_sections(base, (sides[0], sides[1]), section_matches)
@@ -467,7 +466,7 @@ def _is_log(trees: _Trees) -> bool:
     written = [tree.sections[1:] for tree in trees if len(tree.sections) > 1]
     return bool(written) and all(
         _DAY.match(sections[0].title)
-        and all(_MINUTE.match(section.title) for section in sections[1:])
+        and all(rules.is_minute(section.title) for section in sections[1:])
         for sections in written
     )
 

@@ -8,7 +8,6 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, date, datetime, time, timedelta, timezone, tzinfo
 
-from mdmem.editors.daily import is_minute_title
 from mdmem.editors.sameness import StatementIndex
 from mdmem.folder import config, files, layout, trust
 from mdmem.folder.layout import ListedFile
@@ -27,7 +26,7 @@ from mdmem.past.table import Trail
 from mdmem.repo import first_parent
 from mdmem.startup.records import dataclass, replace
 from mdmem.text.document import Document, parse_bytes
-from mdmem.text.facts import entries, ids_of, items, normalise, split_key
+from mdmem.text.facts import entries, ids_of, items, minute_of, normalise, split_key
 from mdmem.text.languages import SAME_KEYS, attribute_named
 from mdmem.workspace import Workspace
 
@@ -516,9 +515,8 @@ def _corrected(fact: FactId, note: ParsedNote | None) -> frozenset[FactId]:
 
 
 def _time_of(occurrence: Occurrence, day: date, zone: tzinfo | None) -> datetime:
-    section = occurrence.entry.section
-    if section and is_minute_title(section[-1]):
-        minute = time.fromisoformat(section[-1])
+    if said := minute_of(occurrence.entry):
+        minute = time.fromisoformat(said)
     else:
         committed = datetime.fromtimestamp(occurrence.origin.time).astimezone(zone)
         minute = committed.time() if committed.date() == day else time()
