@@ -94,7 +94,7 @@ def _text(file: ListedFile) -> str:
 
 
 def _links(text: str, pattern: Pattern[str]) -> Iterator[tuple[int, Match[str]]]:
-    """What a pattern of links or code finds outside code, each with its line (from 1)."""
+    """The links outside code, by a pattern of links or code; each with its line (from 1)."""
     if "[[" not in text and "](" not in text:
         return
     lines = split_lines(text)

@@ -613,7 +613,7 @@ def _by_place(
             if cell in cells:
                 text = f"{cell}: {own.strip('| ').removeprefix(cell)}"
                 fact = Fact(id=FactId(own), text=text, key=cell)
-        item = Item(fact, position, position + 1, own)
+        item = Item(fact=fact, start=position, end=position + 1, raw=own)
         places.setdefault((section_of(entry), around), []).append(item)
     return places
 

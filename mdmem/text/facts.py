@@ -493,7 +493,7 @@ def nested_items(item: Item) -> Iterator[tuple[Item, str]]:
     """The items of lists in an item, each with its words behind those of the items around it."""
     for each in _nested(item.untimed):
         start, end = item.start + each.start, item.start + each.last
-        yield Item(each.fact, start, end, each.raw), each.text
+        yield Item(fact=each.fact, start=start, end=end, raw=each.raw), each.text
 
 
 def own_fact(nested: Item) -> Fact:
@@ -558,7 +558,7 @@ def _items(document: Document, start: int, end: int, word: str) -> Iterator[Item
                 continue
             if "::" not in words or not _is_field_item(words):
                 fact = parse_item(words)
-                yield Item(fact, start=block.start, end=block.end, raw=raw, time=time)
+                yield Item(fact=fact, start=block.start, end=block.end, raw=raw, time=time)
 
 
 @lru_cache(maxsize=_CACHED_ITEMS)
