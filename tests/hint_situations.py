@@ -166,6 +166,10 @@ _MORE = [
         ),
     ),
     Situation(
+        ("forget", "x y z"),
+        do(committed("memory/a.md", "# A\n\n- a\n  - x y z\n"), ("log", "x y z")),
+    ),
+    Situation(
         ("remember", "gas", "--key", "engine"),
         committed("MEMORY.md", "# M\n\n## V\n\n- Boat\n  - engine: x\n- Car\n  - engine: y\n"),
     ),

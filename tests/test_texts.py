@@ -772,7 +772,8 @@ class TestNestedInVerbs:
         refused(at, eight, "fact-ambiguous")
         with pytest.raises(FactProblem) as asked:
             at.apply(eight)
-        assert f"Give {logged} for the first, or 'Boat > moored at pier seven'" in asked.value.hint
+        first, second = asked.value.hint.split("\n")
+        assert (first.split()[-1], "'Boat > moored at pier seven'" in second) == (logged, True)
         refused(at, Forget("moored at pier seven"), "fact-ambiguous")
         before = at.read("MEMORY.md")
         by_id = at.apply(replace(eight, options=WriteOptions(supersedes=logged)))

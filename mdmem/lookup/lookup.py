@@ -538,15 +538,20 @@ def file_of_fact(workspace: Workspace, change: Forget) -> FilePath:
     if not locations:
         logged = locations_to_forget(workspace, change, (FileKind.DAILY,))
         locations = current_locations(workspace, logged)
-        require_none_nested(workspace, change.fact, locations)
+        require_none_nested(workspace, change.fact, locations, forget_command)
     if not locations and (path := file_of_nested(workspace, change.fact, change.section)):
         return path
     return meant_location(workspace, locations, change.fact, forget_command).path
 
 
-def require_none_nested(workspace: Workspace, name: str, locations: Sequence[FactLocation]) -> None:
+def require_none_nested(
+    workspace: Workspace,
+    name: str,
+    locations: Sequence[FactLocation],
+    command: Command,
+) -> None:
     """Refuse words that are those of a nested item too; an id means the fact. Raises FactProblem
-    (`fact-ambiguous`).
+    (`fact-ambiguous`), with a `command`, or option, for the fact in its hint.
     """
     if not locations or fact_names.id_prefix(name):
         return
@@ -556,7 +561,7 @@ def require_none_nested(workspace: Workspace, name: str, locations: Sequence[Fac
             "fact-ambiguous",
             f"{name[:_QUOTED]!r} is in {first.path}:{first.item.start + 1}, and a nested item in"
             f" {place.path}:{place.item.start + 1}",
-            f"Give {fact} for the first, or {shell_word(text)} for the second.",
+            f"The first: {command(fact)}\nThe second is called {shell_word(text)}.",
             facts=[fact],
         )
 

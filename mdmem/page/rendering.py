@@ -54,7 +54,14 @@ from mdmem.show.reviews import visible
 from mdmem.startup import late
 from mdmem.startup.records import dataclass
 from mdmem.text.document import Document, join_path
-from mdmem.text.facts import entries, key_and_value, shown_text, split_kind, without_comments
+from mdmem.text.facts import (
+    entries,
+    key_and_value,
+    minute_of,
+    shown_text,
+    split_kind,
+    without_comments,
+)
 from mdmem.text.scan import BlockKind
 
 Token: TypeAlias = dict[str, Any]
@@ -528,6 +535,7 @@ def _environment(is_served: bool) -> Environment:
         count_tokens=count_tokens,
         shell_word=shell_word,
         shown_text=shown_text,
+        minute_of=minute_of,
         address_parts=address_parts,
         day_named=lambda words: date.fromisoformat(words) if is_iso_day(words) else None,
     )

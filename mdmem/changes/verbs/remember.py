@@ -8,7 +8,7 @@ from mdmem.editors import facts as fact_editor
 from mdmem.folder import layout
 from mdmem.lookup import dates, lookup
 from mdmem.model import FactId, FileKind, FilePath
-from mdmem.model.errors import verb
+from mdmem.model.errors import field, verb
 from mdmem.model.rules import is_iso_day
 from mdmem.model.writes import Remember
 from mdmem.past.messages import CommitNote
@@ -114,7 +114,9 @@ def _is_current(workspace: Workspace, name: str) -> bool:
     """
     found = lookup.locate_fact(workspace, name, tuple(FileKind))
     current = lookup.current_locations(workspace, found) if found else []
-    lookup.require_none_nested(workspace, name, current)
+    lookup.require_none_nested(
+        workspace, name, current, lambda meant: f"{field('supersedes')} {meant}"
+    )
     return bool(current)
 
 
