@@ -841,8 +841,7 @@ def _whole_entries(
 ) -> Iterator[tuple[Entry, BlockKind, str]]:
     """The entries of blocks, each with the kind and the Markdown of its block."""
     lines = document.lines
-    section: SectionPath = ()
-    section_end = -1
+    section, section_end = SectionPath(), -1
     instructions = _instructions(lines) if INSTRUCTIONS_BEGIN in document.text else ()
     for kind, first, last in document.spans_in(start, end):
         if first in instructions:
