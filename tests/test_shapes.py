@@ -86,6 +86,16 @@ def test_orders_of_the_moment(tools: bool):
         ("Je suis en vacances du 6 au 17 avril", Shape.STATEMENT),
         ("Le client, c'est la Banque Alpine", Shape.STATEMENT),
         ("Los precios llevan IVA, el 10 %", Shape.STATEMENT),
+        ("Hanna's college day is Friday this year", Shape.STATEMENT),
+        ("The band is called Slow Ferry", Shape.STATEMENT),
+        ("Shopping lists are always in English", Shape.STATEMENT),
+        ("Nimm für diesen Aushang die rote Schrift", Shape.PASSING),
+        ("There are nine rooms in the annex", Shape.PASSING),
+        ("has to be in by the 20th of May", Shape.PASSING),
+        ("send it to Ada Moll, she signs the cheques", Shape.PASSING),
+        ("The core was taken with a Russian corer", Shape.PASSING),
+        ("Always show me a mail before you send it", Shape.ORDER),
+        ("always check it first", None),
     ],
 )
 def test_shapes(text: str, shape: Shape | None):
@@ -143,6 +153,7 @@ def test_clauses_with_a_verb_each():
             [("Anything will do", False)],
         ),
         ("she says, I never drive at night", []),
+        ("I sort by customer, because he said it's quicker", [("I sort by customer", True)]),
         ("I'm moving to Barbados, I take the altos with me haha", []),
     ],
 )

@@ -19,6 +19,7 @@ from mdmem.sessions.plain import (
     Cue,
     SentencePlaces,
     Statement,
+    begins_with_reason,
     find_agent_cue,
     find_corrected,
     find_cue,
@@ -27,6 +28,7 @@ from mdmem.sessions.plain import (
     own_clauses,
     sentences_in_place,
     stated_attribute,
+    states_behind_label,
     states_plainly,
 )
 from mdmem.sessions.sentences import (
@@ -385,8 +387,10 @@ def _stated(
     told: list[_Statement] = []
     for clause, is_sure in own_clauses(sentence):
         each = state(clause)
-        is_clear = is_passing or shape_of(clause) not in (Shape.VAGUE, Shape.PASSING)
-        if each.is_shaped and is_clear:
+        is_clear = shape_of(clause) not in (Shape.VAGUE, Shape.PASSING)
+        if told and begins_with_reason(clause):
+            told[-1] = told[-1].with_more(clause)
+        elif each.is_shaped and is_clear:
             told.append(replace(each, is_stated=each.is_stated and is_sure))
         elif told and points_back(clause):
             told[-1] = told[-1].with_more(clause)
@@ -402,6 +406,7 @@ def _statement(
     states = cue.is_plain if cue else states_plainly(sentence, 0, begins=False)
     is_plain = states and within in place.plain
     is_loose = states and within in place.loose
+    is_loose |= within in place.plain and states_behind_label(sentence)
     return _Statement(
         sentence=sentence,
         cue=cue,

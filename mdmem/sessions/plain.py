@@ -12,7 +12,7 @@ wish or doubt.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from mdmem.model.rules import LASTING_KINDS
 from mdmem.sessions.sentences import (
@@ -46,6 +46,7 @@ from mdmem.sessions.shapes import (
     has_pattern,
     is_guess,
     is_phrase,
+    is_talk,
     laughs,
     shape_of,
 )
@@ -71,10 +72,17 @@ _LEADS_IN = pattern_of("LEADS_IN")
 _ASKS = pattern_of("ASKS")
 _BY_THE_WAY = pattern_of("ASIDES")
 _SPEAKS_OF_SELF = pattern_of("PRONOUNS")
+_OF_SELF = late.pattern(rf"(?i)(?:{alternatives('POSSESSIVES')})")
 _THAT = pattern_of("THAT")
+_AUXILIARIES = words_of("AUXILIARIES")
 _POSSESSION = pattern_of("POSSESSIONS")
 _CHARACTERS = pattern_of("CHARACTERS")
-_KNOWN_WORDS = PAST_FORMS.union(*map(words_of, ("FUNCTION_WORDS", "STOP_WORDS", "NOMINATIVE")))
+_KNOWN_WORDS = PAST_FORMS.union(
+    TIME_WORDS,
+    *map(words_of, ("FUNCTION_WORDS", "STOP_WORDS", "NOMINATIVE", "MENTAL", "TASKS", "NEGATIONS")),
+    *map(words_of, ("UNITS", "WEEKDAYS", "MONTHS", "AUXILIARIES", "ADVERBS", "DETERMINERS")),
+    *map(words_of, ("SUBJECTS", "JUDGEMENTS", "MORE_TASKS", "CHANGES", "PEOPLE")),
+)
 _GREETINGS = late.pattern(rf"(?i)\W*(?:{alternatives('GREETINGS')})")
 _LABELS = alternatives("LABELS")
 _LABEL = late.pattern(rf"(?i)\W*(?:{_LABELS})\W*$")
@@ -99,9 +107,11 @@ _NAMES_LANGUAGE = late.pattern(
 )
 """A sentence that names the language of a translation, and hardly more."""
 
+_SOURCE = late.pattern(rf"(?i)\b(?:{alternatives('SOURCES')})\b")
 _MOST_CHARACTERS = 4_000
 _MOST_OF_PARAGRAPH = 400
 _FEW_WORDS = 3
+_TWICE = 2
 _FEW_CLAUSES = 2
 _MOST_OF_COMMENT = 8
 _MOST_OF_TOPIC = 2
@@ -143,6 +153,7 @@ _SPEAKER = late.pattern(
 _CONTRACTION = late.pattern(r"(?i)\w'(?:s|re|ve|ll|d|m|t)\b")
 _NAMELESS = late.pattern(r"(?<!\S)\S*[\w~][@/._\\]\w\S*")
 """An address, a path or a name in code, which is of no language."""
+_REASON = late.pattern(rf"(?i);|[, ] ?(?:{alternatives('REASON')})\s")
 _ADDRESS = late.pattern(r"https?://|www\.")
 _ACROSS_LINES = late.pattern(r"[\"“„«][^\"“”„«»]*\n[^\"“”„«»]*[\"”“»]")
 _QUOTED_TEXT = late.pattern(r"\"([^\"]*)\"?|(?<!\w)'([^']*)'(?!\w)|«([^»]*)»|„([^\"]*)\"")
@@ -197,6 +208,12 @@ def sentences_in_place(text: str, answers: bool = False) -> SentencePlaces:
     spoken = [each for line in lines for each in line.sentences]
     spoken += sentences(strip_pasted(behind))
     items = {each.text for line in lines if line.is_item for each in line.sentences}
+    counted = Counter(word for each in spoken for word in set(each.content))
+    foreign = {
+        each.text
+        for each in spoken
+        if _is_foreign(each) and max(map(counted.__getitem__, each.content), default=0) < _TWICE
+    }
     whole = (
         each
         for each in spoken
@@ -204,14 +221,14 @@ def sentences_in_place(text: str, answers: bool = False) -> SentencePlaces:
         if not (answers and (each is spoken[0] or each.text[0].isdigit()))
     )
     is_letter = any(map(_is_addressed, spoken)) or any(map(_is_signed_off, lines))
-    if is_letter or any(map(_is_foreign, whole)) or _is_signed(typed):
+    if is_letter or any(each.text in foreign for each in whole) or _is_signed(typed):
         return SentencePlaces()
     if len(lines) > 1 and not fence and _comments(lines[-1]):
         return SentencePlaces()
     asking = {each.text for each in spoken if _asks_for_text_work(each)}
     wondering = {each.text for each in spoken if _asks_about_something(each)}
     counts = Counter(each.text for each in spoken)
-    in_place = _in_place(lines, answers)
+    in_place = _in_place(lines, answers, foreign)
     plain, loose = (
         frozenset(each for each in of_place if counts[each] == of_place.count(each))
         for of_place in in_place
@@ -240,7 +257,9 @@ def _asks_about_something(sentence: Sentence) -> bool:
     return is_asked and not _is_clean(text) and (_names_text(text) or _quotes(sentence))
 
 
-def _in_place(lines: Iterable[_Line], answers: bool) -> tuple[list[str], list[str]]:
+def _in_place(
+    lines: Iterable[_Line], answers: bool, foreign: Collection[str]
+) -> tuple[list[str], list[str]]:
     """The sentences up to the first that may bring others' words, and those of its line behind one
     that hardly does.
     """
@@ -263,11 +282,14 @@ def _in_place(lines: Iterable[_Line], answers: bool) -> tuple[list[str], list[st
                 behind = line.sentences[number + 1 :]
                 is_answer = answers and len(plain) == 1 and is_phrase(sentence)
                 if not _labels_own(sentence.straight):
-                    return plain, _of_things(behind)
+                    told = _of_things(behind)
+                    if _TEXTS.search(sentence.straight):
+                        return plain, told
+                    return plain + told, [each.text for each in behind if each.text not in told]
                 if not _is_harmless(sentence):
                     is_safe = is_answer and not _brings(sentence.straight)
                     return plain, [each.text for each in behind] if is_safe else []
-                if _is_foreign(sentence) and not is_answer:
+                if sentence.text in foreign and not is_answer:
                     told = _of_things(behind) if len(sentence.words) < _FEW_WORDS else []
                     return plain + told, [each.text for each in behind if each.text not in told]
                 is_clean, is_of_others = False, is_of_others or _tells_of_others(sentence)
@@ -301,7 +323,7 @@ def _is_harmless(sentence: Sentence) -> bool:
     text = sentence.straight
     if _brings(text) or _quotes(sentence) or (sentence.is_question and asks_you(sentence)):
         return False
-    if _TEXTS.search(text) and shape_of(sentence) is not Shape.STATEMENT:
+    if _TEXTS.search(text) and shape_of(sentence) not in (Shape.STATEMENT, Shape.ORDER):
         return False
     return not REPORTED.search(text, sentence.pieces)
 
@@ -364,7 +386,16 @@ def _is_of_text(line: str, is_alone: bool) -> bool:
 
 
 def _is_label(text: str) -> bool:
-    return not _TEXT_WORK.search(text) and (_is_own_label(text) or _names_topic(text))
+    if _TEXT_WORK.search(text) or _SOURCE.search(text) or _brings(text):
+        return _is_own_label(text)
+    return is_talk(text) or _is_own_label(text) or _names_topic(text) or _explains(text)
+
+
+def _explains(text: str) -> bool:
+    """True for a statement that ends before its colon: `I start in May: we open a second shop`."""
+    words = text.split()
+    is_stated = shape_of(Sentence.of(text)) is Shape.STATEMENT and not begins_with_person(text)
+    return is_stated and words[-1].lower() not in _AUXILIARIES
 
 
 def _is_own_label(text: str) -> bool:
@@ -523,14 +554,21 @@ def states_plainly(sentence: Sentence, start: int, *, begins: bool = True) -> bo
     return all(_leads_on(clause, end) for clause, end in before)
 
 
+def states_behind_label(sentence: Sentence) -> bool:
+    """True for a statement behind a topic, which may be a speaker: `Doctor: ours is Dr Fell`."""
+    label, _, told = sentence.straight.partition(": ")
+    said = Sentence.of(without_openers(told))
+    if len(label.split()) > _FEW_WORDS or _is_tainted(label) or _TEXT_WORK.search(label):
+        return False
+    return not _is_of_self(said) and states_plainly(said, 0, begins=False)
+
+
 def _announces(text: str, label: int, behind: int) -> bool:
     said, is_topic = without_openers(text[behind:]), len(text[:label].split()) <= _MOST_OF_TOPIC
     end = _BOUNDARY.search(said) if is_topic else None
-    words = Sentence.of(said[: end.start()] if end else said).pieces
-    speaks_up = not FIRST_PERSON.isdisjoint(words) or _SPEAKS_OF_SELF.search(
-        said[: end and end.start()]
-    )
-    return bool(speaks_up) and not _is_label(text[:label])
+    clause = said[: end and end.start()]
+    speaks_up = _SPEAKS_OF_SELF.search(clause) or _OF_SELF.match(clause)
+    return speaks_up is not None and not _is_label(text[:label])
 
 
 def _leads_on(clause: str, end: str) -> bool:
@@ -726,8 +764,10 @@ def own_clauses(sentence: Sentence) -> list[tuple[Sentence, bool]]:
     None where one of them may bring another's words, or is not meant in earnest.
     """
     text = sentence.outside_quotations
+    if len(text) > _MOST_OF_PARAGRAPH:
+        return []
     if _may_hold_others(sentence):
-        begun = Sentence.of(sentence.text.partition(";")[0])
+        begun = Sentence.of(_REASON.split(sentence.text, maxsplit=1)[0])
         return [] if begun.text == sentence.text or _may_hold_others(begun) else [(begun, True)]
     parts = clauses(sentence.text)
     if laughs(text) or _ANNOUNCING.search(text) or len(parts) < _FEW_CLAUSES:
@@ -738,6 +778,10 @@ def own_clauses(sentence: Sentence) -> list[tuple[Sentence, bool]]:
     has_text = _TEXTS.search(text) is not None  # `I` may be another behind it
     told = [Sentence.of(each) for _, each in parts[:first]]
     return [(each, is_sure) for each in told if not (has_text and _is_of_self(each))]
+
+
+def begins_with_reason(clause: Sentence) -> bool:
+    return _REASON.match(f" {clause.straight}") is not None
 
 
 def _may_hold_others(sentence: Sentence) -> bool:

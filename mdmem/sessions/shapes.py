@@ -205,6 +205,14 @@ def is_guess(sentence: Sentence) -> bool:
     return _pattern(language_of(text), "HEDGING").search(text) is not None
 
 
+def is_talk(label: str) -> bool:
+    """True for words that name nothing before a colon: `one for you`, `and while at it`, `so`."""
+    words = [token[0].lower() for token in _TOKEN.finditer(label)]
+    if not without_openers(f"{label}:").strip(" :"):
+        return _OF_SELF.isdisjoint(words)
+    return len(words) > 1 and _closed_words(language_of(label)).issuperset(words)
+
+
 def laughs(text: str) -> bool:
     return _LAUGHTER.search(text) is not None
 
@@ -236,7 +244,7 @@ def begins_clause(text: str) -> bool:
     """True for words that begin with a subject and have a verb of their own."""
     spoken = _Spoken(text)
     return len(spoken.words) > 1 and (
-        spoken.begins_with_self() or spoken.verb_of_named() is not None
+        spoken.begins_with_self() or spoken.is_contracted() or spoken.verb_of_named() is not None
     )
 
 
@@ -250,15 +258,16 @@ class _Spoken:
     def __init__(self, text: str) -> None:
         self._whole = text
         said = without_openers(text).strip()
+        self._exists = len(said) < len(text) and "there" in text[: -len(said)].lower().split()
         label = _SHORT_LABEL.match(said)
-        is_label = label is not None and _OF_SELF.isdisjoint(said.lower().split())
+        is_label = label is not None and _OF_SELF.isdisjoint(label[0].lower().split())
         if label and _finite(language_of(text)).search(label[0], 1):
             is_label = False  # `Theo does the rest: sound, lights`
         self._has_topic = label is not None and is_label
         self._text = said[label.end() :] if label and is_label else said
         self._language = language_of(text)
         if "'s" in self._text:
-            self._text = _IS.sub(" is", self._text)
+            self._text = _IS.sub(" is", self._text).replace("'s got ", " has ")
         self._text = _DISLOCATED.sub(" est ", self._text)
         self._tokens = list(_TOKEN.finditer(self._text))
         folded = [token[0].lower() for token in self._tokens]
@@ -301,7 +310,7 @@ class _Spoken:
     def _orders(self, text: str) -> bool:
         bidding = _pattern(self._language, "BIDDING").match(text)
         order = text[bidding.end() :].strip() if bidding else text
-        if self._search("AT_HAND", self._clause(order)):
+        if self._is_at_hand(self._clause(order)):
             return False
         if _pattern(self._language, "FORBIDDING").match(order):
             return len(_TOKEN.findall(order)) > 1
@@ -313,6 +322,19 @@ class _Spoken:
             return False
         may_bid = first is not None and self._may_bid(first) and not begins_clause(order)
         return is_bid or (may_bid and not _tells_of_self(order))
+
+    def _is_at_hand(self, order: str) -> bool:
+        """True for an order about what is there now.
+
+        It is none for a thing that it names: `always show me a mail before you send it`.
+        """
+        words = list(_TOKEN.finditer(order))[:_NEAR]
+        is_standing = bool(words) and self._is_among("REPEATING", words[0][0].lower())
+        near = words[-1].end() if is_standing else len(order)
+        return any(
+            match.start() < near or not self._is_among("OBJECTS", match[0].lower())
+            for match in _pattern(self._language, "AT_HAND").finditer(order)
+        )
 
     def _may_bid(self, first: Match[str]) -> bool:
         """True for a first word that can be a verb which bids, or lead in one."""
@@ -362,7 +384,9 @@ class _Spoken:
         if verb is None or not self._lasts(verb, is_own) or self._is_judged(clause, verb):
             return None
         is_noun = verb == 1 and self._is("PREPOSITIONS", 2)  # `staging runs on …`
-        if self._is_gerund(self.words[0]) and not (is_noun or self._names_time()):
+        if self._is_gerund(self.words[0]) and not (
+            is_noun or "are" in self.words[verb : verb + 2] or self._names_time()
+        ):
             return None
         is_at_hand = self.words[verb - 1] in ("one", "ones") or (
             not self._has_topic and self._is_of_object(clause, verb)
@@ -380,17 +404,39 @@ class _Spoken:
         clause = self._clause(self._text)
         if _PASSING.search(clause) or self._addresses(clause):
             return None
-        is_asked = self._language is en and self._any("AUXILIARIES", 0, 1)
-        if is_asked or self.begins_with_self() or not self._tells():
+        is_asked = self._language is en and self._is("AUXILIARIES", 0)
+        is_asked = is_asked and not (self._exists or self._is("PREPOSITIONS", 1))
+        if is_asked or self.begins_with_self():
             return None
         verb = self.verb_of_named()
+        if not (self._tells() or (verb is not None and self._is_of_named(verb))):
+            return None
         if verb is None and speaks_of_another(self._text):
             verb = 1  # `they close at ten`
         if verb is None:
-            return Shape.PASSING if self._is_ellipsis() else None
-        is_judged = self._any("JUDGEMENTS", verb) or self._any("OBJECTS", verb)
-        lasts = self._lasts(verb, False) and not is_judged
-        return Shape.PASSING if lasts and not self._is_gerund(self.words[0]) else None
+            is_begun = self._is("AUXILIARIES", 0)  # `has to be in by ten`, `there are nine of them`
+            is_told = self._is_ellipsis() or (
+                is_begun and self._any("PREPOSITIONS", 1, _MOST_WORDS)
+            )
+        else:
+            is_judged = self._is_judged(self._text, verb) or self._any("OBJECTS", verb)
+            lasts = self._lasts(verb, False) or self._is_made(verb)
+            is_told = lasts and not (is_judged or self._is_gerund(self.words[0]))
+        return Shape.PASSING if is_told or self._tells_behind() else None
+
+    def _is_made(self, verb: int) -> bool:
+        """True for how something came to be: `the core was taken with a corer`."""
+        is_done = self._is("AUXILIARIES", verb) and self._is_past(verb + 1)
+        return is_done and self._is("PREPOSITIONS", verb + 2)
+
+    def _tells_behind(self) -> bool:
+        """True for a clause of its own about something behind: `send it to Ada, she signs it`."""
+        is_told = _TELLING.search(self._text, 1) is not None or self._names_time()
+        behind = [_Spoken(each) for _, each in clauses(self._text)[1:]] if is_told else []
+        return any(
+            not each.begins_with_self() and not each._is("SECOND_PERSON", 0) and each.words
+            for each in behind
+        )
 
     def _is_ellipsis(self) -> bool:
         """True for words of a statement without a verb: `two copies of each`."""
@@ -413,6 +459,8 @@ class _Spoken:
     def _bids_of_thing(self) -> bool:
         """True for a verb that bids before its object: `shift all dates`."""
         if self._is("SUBJECTS", 0) or len(self._tokens) < _FEWEST_WORDS:
+            return False
+        if self.words[0][0].isdigit():
             return False
         is_apart = "," in self._text[: self._tokens[1].start()] or self.words[0] in PAST_FORMS
         return not is_apart and (self._is("SUBJECTS", 1) or self._is("OBJECTS", 1))
@@ -449,11 +497,18 @@ class _Spoken:
 
     def _is_judged(self, clause: str, verb: int) -> bool:
         length = len(_TOKEN.findall(clause)) - verb
-        return self._any("JUDGEMENTS", verb, min(_NEAR, max(1, length)))
+        is_doing = self.words[verb] == "works" and self._is("PREPOSITIONS", verb + 1)
+        first, end = verb + is_doing, verb + min(_NEAR, max(1, length))
+        judging = _words(self._language, "JUDGEMENTS").intersection(self.words[first:end])
+        names = (token[0] for token in self._tokens[1:] if token[0][0].isupper())
+        return bool(judging.difference(map(str.lower, names)))  # `the band is Slow Ferry`
 
     def _is_of_object(self, clause: str, verb: int) -> bool:
         """True for a clause about what is at hand: `the script needs this`, not `these days`."""
         words = _TOKEN.findall(_by_now(self._language).sub(" ", clause.lower()))
+        if not _TIMES.isdisjoint(words):
+            behind = [*words[1:], ""]  # `this year`
+            words = [word for word, next_ in zip(words, behind, strict=True) if next_ not in _TIMES]
         return not _words(self._language, "OBJECTS").isdisjoint(words[verb:])
 
     def _addresses(self, clause: str) -> bool:
@@ -476,7 +531,8 @@ class _Spoken:
     def _lasts(self, verb: int, is_own: bool) -> bool:
         if self._any("CHANGES", verb, 2):
             return True
-        if self._is("MENTAL", verb):
+        is_modal = self._is("AUXILIARIES", verb) or self._is_past(verb)
+        if self._is("MENTAL", verb) and (is_modal or self._language is not en):
             is_dated = self._is("AUXILIARIES", verb) and self._names_time()
             return is_dated and (is_own or self._is_dated(verb))
         return not self._is_past(verb) or self._names_time()
@@ -511,6 +567,12 @@ class _Spoken:
 
     def begins_with_self(self) -> bool:
         return self._is("NOMINATIVE", 0)
+
+    def is_contracted(self) -> bool:
+        """True for a subject with its verb in one word: `they're in from Easter on`."""
+        subject, mark, _ = self._tokens[0][0].lower().partition("'")
+        is_subject = self._is_among("ANAPHORA", subject) or self._is_among("NOMINATIVE", subject)
+        return bool(mark) and is_subject
 
     def verb_of_named(self) -> int | None:
         """The number of the verb behind a subject that is named, or begins with an article."""

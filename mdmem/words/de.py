@@ -18,7 +18,7 @@ NEW_TEXTS = (
 )
 TEXT_WORK = (
     r"\b(?:über|ueber)setz\w*",
-    r"\b(?:korrigier|korrektur|lektorier|formulier|umformulier|redigier|transkribier|"
+    r"\b(?:korrigier|korrekturles|lektorier|formulier|umformulier|redigier|transkribier|"
     r"paraphrasier|klassifizier|anonymisier|kürz|verbesser)\w*",
     r"\bfass\w*\b[^.!?]*\bzusammen\b|\bzusammen(?:zu)?fass\w*",
     *NEW_TEXTS,
@@ -41,7 +41,7 @@ TEXT_WORK = (
 _ASIDE = r"übrigens|(?:nur )?zur info|tatsächlich|eigentlich"
 INTERJECTIONS = (
     r"(?:ok(?:ay)?|ja|nein|doch|also|so|ach|hallo|hi|danke|genau|gut|sorry|moment|stimmt)\b",
-    r"(?:achtung|korrektur|wichtig|kleine änderung|zur erinnerung)\b",
+    r"(?:achtung|korrektur(?: zu[mr]? [\w ]{1,30})?|wichtig|kleine änderung|zur erinnerung)\b",
 )
 OPENERS = (*INTERJECTIONS, rf"(?:{_ASIDE}|bitte|und|aber|außerdem|derzeit|momentan|aktuell)\b")
 OWN = (
@@ -58,7 +58,7 @@ REQUESTS = (
     r"such(?:e)? (?:mir|uns)\b",
     r"(?:gibt es|kennst du|wo|wann|wie (?:viel\w*|lange|weit|oft))\b",
 )
-GREETINGS = (r"(?:hallo|hi|danke|guten (?:morgen|tag|abend)|super|perfekt)\b",)
+GREETINGS = (r"(?:hallo|hi|danke|guten (?:morgen|tag)|(?:guten )?abend|super|perfekt)\b",)
 REMEMBERING = (r"(?:kannst|könntest) du (?:dir|euch) (?:bitte )?merken,? dass\b",)
 LABELS = (
     r"(?:präferenzen|vorlieben|regeln|entscheidung(?:en)?|fakt(?:en)?|wichtig|notiz)",
@@ -75,8 +75,8 @@ TEXTS = (
     r"\b(?:mails?|e-?mails?|brief\w*|texte?s?|nachricht\w*|artikel\w*|sätze?|satz|gedicht\w*)\b",
 )
 BRINGS = (
-    r"\b(?:dies\w*|folgend\w*|hier|unten|schick\w*|geschickt|schr[ei]\w*|geschrieben|sag\w*|"
-    r"gesagt|erzähl\w*|frag\w*|gefragt|gepostet|postete?n?|antwort\w*|kopier\w*)\b",
+    r"\b(?:dies\w*|folgend\w*|hier|unten|(?-i:schick\w*|geschickt|schr[ei]\w*|geschrieben|sag\w*|"
+    r"gesagt|erzähl\w*|frag\w*|gefragt|gepostet|postete?n?|antwort\w*|kopier\w*))\b",
 )
 TAINTS = (r"\b(?:das|dies\w*|folgend\w*|hier|unten|er|sie|ihm|ihr\w*|sein\w*|(?<!gibt )es)\b",)
 LEADS_IN = (
@@ -144,7 +144,7 @@ januar jänner februar märz april mai juni juli august september oktober novemb
 BEFORE_ORDINALS = "am vom zum bis ab seit der dem den des"
 
 FORGET_REQUESTS = (
-    r"^(?:[^.!?]{1,80}, und )?(?:und )?(?:bitte )?vergiss(?! (?:bitte )?nicht)(?:,? bitte)?,?"
+    r"^(?:[^.!?]{1,80}, und )?vergiss(?! (?:bitte )?nicht)(?:,? bitte)?,?"
     r"(?: dass| (?:das|alles) (?:mit|über|von)| was (?:ich|wir) (?:über|von|zu))? (?=\S)",
 )
 
@@ -236,9 +236,12 @@ REPEATING = "jeden jede jedes immer nie täglich wöchentlich"
 OBJECTS = RELATIVES_OF_CLAUSES = ""
 ANAPHORA = "das es dies dieser diese dieses er sie da hier was wer wie wo wann warum welche du dein"
 AUXILIARIES = """
-ist sind war waren hat haben wird werden kann können muss müssen darf dürfen soll sollen
+ist sind war waren hat haben wird werden kann können muss müssen darf dürfen soll sollen mag mögen
 """
-FINITE = (r"(?<=\s)[a-zäöü][a-zäöüß]+(?:t|en)\b(?=\s\S)",)
+FINITE = (
+    r"(?<=\s)(?!(?:(?:[mdsk]?ein|dies|jed|welch|unser|ihr|all|ander|viel)en|mit|seit|nicht|jetzt|oft|"
+    r"sonst)\b)[a-zäöü][a-zäöüß]+(?:t|en)\b(?=\s\S)",
+)
 MENTAL = """
 denke glaube weiß weiss meine meinte möchte will wollen brauche brauchen hätte hätten würde würden
 könnte könnten hoffe finde sehe suche dachte verstehe fürchte war waren hatte hatten kann

@@ -208,11 +208,9 @@ KEEP_REQUESTS = (
     "remember note mind forget future next record now today on know fyi heads reference context",
     (
         r"^(?:please )?(?:use|answer|reply|respond|write|call|speak|keep|format|run|put|"
-        r"name|log|skip|"
-        r"avoid|stop|start)\b[^.!?:\"]*\bfrom now on\b",
+        r"name|log|skip|avoid|stop|start)\b[^.!?:\"]*\bfrom now on\b",
         r"\b(?:please |pls )?remember (?:that|this|to|:|my|our|i|we)",
-        r"\b(?:please )?(?:note|keep in mind|bear in mind|make a note|take note)(?: that|"
-        r":| of)",
+        r"\b(?:please )?(?:note|keep in mind|bear in mind|make a note|take note)(?: that|:| of)",
         r"\b(?:don't|do not|never) forget\b",
         r"\bfor (?:the future|future reference|next time|the record)\b",
         r"\b(?:so you know|fyi)\b(?=\W+\w)",
@@ -267,8 +265,7 @@ KEPT_ANYWHERE = (
         "my work works live joined moved started born",
         (
             rf"\bmy (?:full |last |first |middle )?(?:name|job|home|address|birthday|phone(?: "
-            rf"number)?|email|role|title|{_KIN})(?:'s)? "
-            r"(?:is|are|was|has|works|lives|name is|=)\b",
+            rf"number)?|email|role|title|{_KIN})(?:'s)? (?:is|are|was|has|works|lives|name is|=)\b",
             rf"\b{_PERSON}{_ADVERB} (?:work|works)(?: \w+)? (?:at|for|as)\b",
             rf"\b{_PERSON}{_ADVERB} live (?:in|at|near|on|with)\b",
             r"\bi was born (?:in|on)\b",
@@ -301,15 +298,17 @@ CORRECTIONS = (
         r"\bmake (?:that|it) (?:a |an |the )?\w+",
     ),
 )
+_NOT_OF_SELF = r"(?<!\bi )(?<!\bwe )(?<!\byou )(?<!\bto )(?<!\bi've )"
 # With them a statement is somebody else's.
 REPORTED = (
     (
         "says said wrote writes reads states stated told tells asks asked claims according "
-        "quote print prints output outputs returned types typed replied"
+        "print prints output outputs returned types typed replied"
     ),
     (
-        r"(?<!everyone )(?<!everybody )(?<!nobody )(?<!people )\b(?:(?:says|said|wrote|writes|"
-        r"stated|told (?:me|you|us)|tells|asks|asked|claims|according to|quote|replied)\b|"
+        rf"(?<!everyone )(?<!everybody )(?<!nobody )(?<!people ){_NOT_OF_SELF}\b(?:(?:says|said|"
+        r"wrote|writes|stated|told (?:me|you|us)|tells|(?:asks|asked)(?! for\b)|claims|"
+        r"according to|replied)\b|"
         r"(?:reads|states|prints?|outputs?|returned|types|typed)(?=\s*(?:[:\"(]|that\b|$)))",
     ),
 )
@@ -376,8 +375,7 @@ _PROFESSIONS = (
     "plumber|driver|pilot|farmer|painter|photographer|musician|actor|translator|librarian|"
     "scientist|researcher|professor|student|manager|consultant|"
     "accountant|architect|analyst|nanny|therapist|vet|veterinarian|dentist|pharmacist|"
-    "freelancer|salesman|barista|waiter|waitress|firefighter|"
-    "paramedic|midwife|mechanic|technician"
+    "freelancer|salesman|barista|waiter|waitress|firefighter|paramedic|midwife|mechanic|technician"
 )
 _BELONGINGS = "|".join(BELONGINGS.split())
 _FAVOURITE = (
@@ -760,9 +758,9 @@ BIDDING = (
 )
 # A request with one of these is about what is at hand.
 AT_HAND = (
-    r"\b(?:this|(?<!s )that|these|those|it|them|here|there|ones?|yet|again|(?<!from )now|first|"
-    r"next|then|today|tonight|last|previous|others?|another|second|third|above|below|step|until|just)\b|"
-    r"^(?:find|list|show|search|count|highlight|look|(?:let|give) me)\b",
+    r"\b(?:this|(?<!s )that|these|those|it|them|here|there|ones?|yet|(?<!ever )again|"
+    r"(?<!from )now|first|next|then|today|tonight|last|previous|others?|another|second|third|above|"
+    r"below|step|until|just)\b|^(?:find|list|show|search|count|highlight|look|(?:let|give) me)\b",
 )
 
 # Plain statements (see `extract.plain`)
@@ -784,8 +782,7 @@ _TEXT = (
     r"docs|documentation|changelog|release notes|commit message|contributing|fixtures?|"
     r"examples?|samples?|test (?:data|cases?)|seed data|strings?|csv|"
     r"tables? (?:of|from|with)|columns?|rows?|snippets?|excerpts?|passages?|translations?|blog|"
-    r"wiki|faq|survey|questionnaire|feedback|interview|podcast|horoscope|"
-    rf"{_GRAMMAR}|"
+    rf"wiki|faq|survey|questionnaire|feedback|interview|podcast|horoscope|{_GRAMMAR}|"
     r"announcement|newsletter|flyer|invitation|press release|farewell|greeting card|flash "
     r"?cards?|vows)"
 )
@@ -801,10 +798,13 @@ _AT_HAND = (
     r"repo|repository|codebase|machine|team|looks?|works?|worked|helped|helps|sounds?|"
     r"was (?:great|helpful|quick)|is (?:great|fine|good)"
 )
-_THIS = (
-    rf"(?:this|that|it|these|those|them|him|her|what follows|the (?:following|above|below|"
-    rf"next)|everything (?:below|above)|"
+_THIS_TEXT = (
+    r"(?:this|these|what follows|the (?:following|above|below|next)|everything (?:below|above)|"
     rf"(?:[\w'’-]+ ){{0,3}}{_TEXT})\b"
+)
+_THIS = (
+    r"(?:(?:that(?! (?:i|i'd|i'm|i've|i'll|we|we're|the|my|our|it's|there's)\b)|"
+    rf"it|those|them|him|her)\b|{_THIS_TEXT})"
 )
 _ASK = (
     r"(?:^|[.!?,;:]\s+|\b(?:please|pls|plz|then|now|and|kindly|quickly|just|also|you to|me to|"
@@ -828,16 +828,18 @@ TEXT_WORK = (
     r"categori[sz]e|annotate|critique|ghost-?write|localize)\b",
     r"\b(?:tl;? ?dr|eli5|role-?play|in the style of|in (?:his|her|their|[A-Z][\w-]+'s) (?:name|"
     r"voice|words)|(?:sub-?agent|system) prompt)\b",
-    rf"{_ASK}(?:reply|respond|answer|react|get back|write(?: back)?)(?: (?:to|for))? {_THIS}",
+    rf"{_ASK}(?:(?:reply|respond|answer|react|get back|write back)(?: (?:to|for))? {_THIS}|"
+    rf"write(?: (?:to|for))? {_THIS_TEXT})",
     rf"{_ASK}(?!{_TO_MEMORY}\b)"
-    r"(?:fix|correct|edit|review|explain|check|test|sort|count|format|convert|improve|"
-    rf"analy[sz]e|interpret|evaluate|compare|read|repeat|quote|cite|parse|"
-    r"tokeni[sz]e|extract|pull|tag|grade|rate|score|rank|judge|assess|continue|finish|complete|"
-    r"expand|simplify|use|put|add|insert|paste|append|include|"
-    r"turn|give|look at|have a look|file|store|save|extend|adapt|clean up|tidy|say|sing|"
-    r"perform|act|tell|copy|reformat|render|decode|guess|"
-    rf"find|spot|list|highlight|mark|pick|choose|vary|change|set)(?: [\w'-]+){{0,4}}? "
-    rf"{_THIS}(?! (?:repo|project|machine|computer|week|month|year|evening|morning|time|folder|"
+    rf"(?:(?:fix|correct|edit|review|explain|check|test|sort|count|format|convert|improve|"
+    r"analy[sz]e|interpret|evaluate|compare|read|repeat|quote|cite|parse|"
+    r"tokeni[sz]e|extract|pull|grade|rate|score|rank|judge|assess|continue|finish|complete|"
+    r"expand|simplify|paste|turn|look at|have a look|extend|adapt|clean up|tidy|say|sing|"
+    r"perform|act|copy|reformat|render|decode|guess|find|spot|list|highlight|vary)"
+    rf"(?: [\w'-]+){{0,4}}? {_THIS}|"
+    r"(?:use|put|add|insert|append|include|tag|give|file|store|save|tell|mark|pick|choose|change|"
+    rf"set)(?: [\w'-]+){{0,4}}? {_THIS_TEXT})"
+    r"(?! (?:repo|project|machine|computer|week|month|year|evening|morning|time|folder|"
     rf"branch|file)\b)",
     rf"{_ASK}make (?:this|that|it|these|the \w+) (?:\w+er|more|less|sound|rhyme|into|an?|funny|"
     rf"polite|formal|nice)\b|{_ASK}make [^.!?]{{0,30}} (?:of|from) {_THIS}",
@@ -850,8 +852,8 @@ TEXT_WORK = (
     r"(?:i|we|you)\b[^.!?]*\b(?:answer|reply|respond|tell|say|write|react)\b",
     r"\b(?:should|shall|can|could|may|do|must) (?:i|we) (?:answer|reply|respond|tell|write)\b|"
     r"\b(?:way|how) to (?:answer|reply|respond|say|put)\b",
-    r"\bwhat(?:'s| is| are| do| does| did| would)\b[^.!?]*\b(?:think|mean|meant|make of|say|"
-    r"want|after|point|opinion|gist|message|wrong with)\b",
+    r"\bwhat(?:'s| is| are| do| does| did| would)\b(?! (?:i|we)\b)[^.!?]*\b(?:think|mean|meant|"
+    r"make of|say|want|after|point|opinion|gist|message|wrong with)\b",
     r"\b(?:any|your) (?:thoughts|opinion|opinions|feedback|comments|idea what|idea who)\b|"
     r"\bany idea\b",
     rf"\b(?:is|are|was|does|do|would|will|did) (?:this|that|it|these|those|they|the tone|the "
@@ -899,8 +901,7 @@ INTERJECTIONS = (
     r"(?:one (?:more |other )?thing(?: (?:for|about) [\w ]{1,30})?|that said|now)\b",
     r"(?:scratch that|my mistake|typo|in case you wonder|finally|luckily|unfortunately|honestly)\b",
     r"(?:basically|personally|(?:no, )?that(?:'s| is| was) (?:wrong|not right|not true)|decided)\b",
-    r"i (?:was|am) (?:wrong|mistaken)\b",
-    r"(?:small|slight) change\b",
+    r"i (?:was|am) (?:wrong|mistaken)\b|(?:small|slight) change\b|(?:last|next|first)(?=[:,.])",
 )
 # They may stand before a statement in its clause, with signs between them.
 OPENERS = (
@@ -985,7 +986,8 @@ TOPIC_LABELS = (
 )
 # Conditions, examples and wishes: no statement of what holds.
 NOT_PLAIN = (
-    r"\b(?:if|unless|whether|suppose|supposing|assuming|in case (?!you wonder)|imagine|"
+    r"(?:^|, )in case (?!you wonder)|"
+    r"\b(?:if|unless|whether|suppose|supposing|assuming|in case of|imagine|"
     r"(?:would|could) you(?! (?:please |pls )?(?:remember|note|keep in mind) that\b)|"
     r"hypothetically|what if|pretend)\b",
     r"\b(?:e\.g\.|for example|for instance|such as|let's say)",
@@ -1000,9 +1002,9 @@ TEXTS = (rf"(?<![\w.@/-]){_TEXT}\b(?!-)",)
 BRINGS = (
     r"\b(?:the following|following|below|above|found|received)\b",
     r"(?:^|[.,;:!] )here\b|\bhere(?=\s*(?:[-–:.]|$))",
-    r"\b(?:forward(?:ed|s)|pasted?|copied|quot(?:ing|ed?|es)|attached|sent|sends|wr(?:ote|ites)|told|"
-    r"tells|says?|said|ask(?:s|ed)|post(?:s|ed)|shar(?:es|ed)|texted|mailed|emailed|messaged|"
-    r"announc(?:es|ed)|publish(?:es|ed)|repl(?:ies|ied)|answer(?:s|ed))\b",
+    rf"\b(?:forward(?:ed|s)|pasted?|copied|quot(?:ing|ed)|attached)\b|{_NOT_OF_SELF}\b(?:sent|"
+    r"sends|wr(?:ote|ites)|told|tells|says?|said|ask(?:s|ed)(?! for\b)|posted|shared|texted|mailed|"
+    r"emailed|messaged|announc(?:es|ed)|publish(?:es|ed)|replied|answered)\b",
     r"(?<!\bto )(?<!\bin )(?<!\bof )(?<!\bon )(?<!\bat )(?<!\bfor )(?<!\bwith )"
     rf"\b(?:this|these|those)\b(?! (?:{_AT_HAND})\b)",
 )
@@ -1053,7 +1055,7 @@ ASKS = (
 )
 # With them a statement is one of the moment.
 PASSING = (
-    r"\b(?:(?<!as of )(?<!from )today|tonight|right now|rn|for now|just now|yet|again|"
+    r"\b(?:(?<!as of )(?<!from )today|tonight|right now|rn|for now|just now|yet|(?<!ever )again|"
     r"at the moment|this (?:morning|afternoon|evening|time))\b",
 )
 # They begin another clause.

@@ -47,7 +47,8 @@ NOT_PLAIN = (
     r"\b(?:deseo|espero) que\b",
 )
 TEXTS = (r"\b(?:correos?|cartas?|mensajes?|textos?|artículos?|frases?)\b",)
-BRINGS = TAINTS = (r"\b(?:est[oae]s?|es[oe]s?|aquí|siguiente\w*|abajo|él|ella|ellos|su|le)\b",)
+BRINGS = (r"\b(?:est[oae]s?|es[oe]s?|aquí|siguiente\w*|abajo)\b",)
+TAINTS = (rf"{BRINGS[0]}|\b(?:él|ella|ellos|su|le)\b",)
 LEADS_IN = (r"(?:he|quiero|necesito|busco|tengo que|hemos recibido)\b",)
 SPEAKING = r"respond|habl|escrib|siempre"
 ADDRESSING = (

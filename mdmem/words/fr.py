@@ -60,9 +60,8 @@ NOT_PLAIN = (
     r"\b(?:souhait|espèr)\w*\b",
 )
 TEXTS = (r"\b(?:mails?|e-?mails?|lettres?|messages?|textes?|articles?|phrases?)\b",)
-BRINGS = TAINTS = (
-    r"\b(?:ça|ceci|cela|ces?|cet|cette|voici|voilà|suivant\w*|ci-\w+|ils?|elles?|lui|leur|son)\b",
-)
+BRINGS = (r"\b(?:ça|ceci|cela|ces?|cet|cette|voici|voilà|suivant\w*|ci-\w+)\b",)
+TAINTS = (rf"{BRINGS[0]}|\b(?:ils?|elles?|lui|leur|son)\b",)
 LEADS_IN = (r"(?:j'ai|je (?:veux|voudrais|cherche|dois)|nous avons|on a (?:reçu|trouvé))\b",)
 SPEAKING = r"répond|écri|parl|toujours"
 ADDRESSING = ("(?:bonjour|salut|bonsoir|chère?s?)", "(?:tous|toutes|tout le monde|maman|papa)")
