@@ -8,6 +8,7 @@ from mdmem.nights.dream.wording import key_of, plain_form
 
 DAY = date(2026, 4, 17)
 """A Friday."""
+DOG = "dog: Biscuit; he is scared of drums"
 KEYS = ("accountant", "cat's dose", "favourite tea")
 
 
@@ -38,6 +39,9 @@ def line(text: str, kind: str = "fact") -> str:
         ),
         ("Airflow listens on port 8793 now.", "Airflow port: 8793"),
         ("My car is a blue Skoda", "car: blue Skoda"),
+        ("I'm allergic to penicillin, put it on the list.", "allergy: penicillin"),
+        ("My dog is called Biscuit and he is scared of drums.", DOG),
+        ("One for you: the workshop moved in May", "[fact] the workshop moved in May"),
         ("Hallo! Ich wohne jetzt in Valencia.", "home: Valencia"),
         ("Übrigens wohne ich in Köln.", "home: Köln"),
         ("Wir sind letzte Woche nach Graz gezogen.", "home: Graz"),

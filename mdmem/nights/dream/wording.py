@@ -23,12 +23,27 @@ from mdmem.sessions.sentences import (
     with_dates,
     without_openers,
 )
-from mdmem.sessions.shapes import Shape, begins_clause, clauses, language_of, shape_of
+from mdmem.sessions.shapes import (
+    TASKS,
+    Shape,
+    begins_clause,
+    clauses,
+    is_talk,
+    language_of,
+    shape_of,
+)
 from mdmem.startup import late
 from mdmem.startup.records import dataclass
 from mdmem.text.document import fold_lines
 from mdmem.text.facts import normalise, split_until
-from mdmem.text.languages import SAME_KEYS, alternatives, bare_statement, rows_of, without_tail
+from mdmem.text.languages import (
+    SAME_KEYS,
+    alternatives,
+    bare_statement,
+    rows_of,
+    speaks_of_another,
+    without_tail,
+)
 from mdmem.words import en
 
 DECISION = "decision"
@@ -119,8 +134,10 @@ def plain_form(
     for number, sentence in enumerate(spoken):
         if (keyed := _keyed(sentence, attribute, keys)) is None:
             continue
-        others = [*spoken[:number], *_cut_off(sentence, keyed[1]), *spoken[number + 1 :]]
-        rest = [each for each in others if not (is_slight([Sentence.of(each)]) or _ends(each))]
+        cut_off = tuple(_cut_off(sentence, keyed[1]))
+        others = (*spoken[:number], *spoken[number + 1 :])
+        told = [each for each in others if not is_slight([Sentence.of(each)])]
+        rest = [each for each in (*cut_off, *told) if not _ends(each)]
         value, until = _until(keyed[1], day)
         value = "; ".join([value, *rest])
         return PlainForm(value, None if kind == "fact" else kind, keyed[0], until)
@@ -138,7 +155,8 @@ def _cut_off(sentence: str, value: str) -> Iterator[str]:
     """The clauses behind a value that state something of their own."""
     for _, clause in clauses(sentence)[1:]:
         shape = shape_of(Sentence.of(clause))
-        if clause not in value and shape in (Shape.STATEMENT, Shape.PASSING):
+        is_told = shape in (Shape.STATEMENT, Shape.PASSING) or speaks_of_another(clause)
+        if clause not in value and is_told:
             yield _without_owner(clause)
 
 
@@ -203,7 +221,8 @@ def _value_of(text: str) -> str:
 
 def _without_clause(value: str) -> str:
     first, comma, rest = value.partition(", ")
-    return first if comma and begins_clause(rest) else value
+    is_more = begins_clause(rest) or not TASKS.isdisjoint(rest.split()[:1])
+    return first if comma and is_more else value
 
 
 def _correction(text: str) -> str:
@@ -218,6 +237,8 @@ def _correction(text: str) -> str:
 def _told(text: str) -> Iterator[str]:
     for sentence in sentences(text):
         for clause in sentence.straight.split("; "):
+            label, colon, rest = clause.partition(": ")
+            clause = rest if colon and is_talk(label) else clause
             said = without_openers(clause)
             if not (is_acknowledgement(Sentence.of(said)) or _SALUTATION.match(said)):
                 yield clause
