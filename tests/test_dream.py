@@ -655,12 +655,22 @@ class TestProposals:
             ("write it down, and forget I mentioned my cousin", "my cousin"),
             ("Forget everything I said about the boat.", "the boat"),
             ("Vergiss alles über den Garten", "den Garten"),
+            ("and vergiss bitte das mit dem Garten", "dem Garten"),
+            ("Oh, forget about the boat", "the boat"),
+            ("Delete the gate code, she changed it", "the gate code, she changed it"),
             ("I always forget about the meeting, and that is fine", None),
             ("don't forget the milk", None),
         ],
     )
     def test_what_is_to_be_forgotten(self, asked: str, subject: str | None):
         assert cases.subject_to_forget(asked) == subject
+
+    def test_what_waits_of_the_same_night_goes_with_it(self, at: Desk):
+        said = "Actually, the code of the annex is 4471, not 4117"
+        digested(at, Said(said))
+        digested(at, Said("please forget the code of the annex", line=2, minute="10:00"))
+        assert {change.op for change in dream(at).changes} == {NONE}
+        assert waiting(at) == []
 
     def test_a_name_alone_is_asked_about(self, at: Desk, monkeypatch: pytest.MonkeyPatch):
         in_the_morning(monkeypatch, "2026-03-01T08:00:00+00:00")

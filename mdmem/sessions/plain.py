@@ -731,8 +731,10 @@ def find_cue(
     if kept:
         cue = next((cue for cue in kept if cue.is_plain), kept[0])
         return replace(cue, kind="decision") if shape is Shape.ORDER and cue.kind == "fact" else cue
-    if FORGET_REQUEST.match(text):
-        return Cue("fact", "forget", states_plainly(sentence, 0, begins=False))
+    if request := FORGET_REQUEST.match(without_openers(text)):
+        begun = Sentence.of(text.partition(", ")[0])
+        is_sure = not request["doubtful"] and states_plainly(begun, 0, begins=False)
+        return Cue("fact", "forget", is_sure)
     is_rule = (tools and not TOOL_DECISIONS.isdisjoint(sentence.pieces)) or _RULE.match(text)
     if shape is Shape.ORDER or (shape is not None and is_rule):
         return Cue("decision", "order", is_shaped)

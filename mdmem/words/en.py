@@ -613,12 +613,13 @@ NOT_SO_BEFORE = (
     r"should|will|'ll|want|wanted|plan|planning|going to|"
     r"if only|no longer|haven't|hasn't|hadn't|don't|didn't|isn't|wasn't)\b",
 )
-# The whole of a request to take something out of memory.
+# The whole of a request to take something out of memory; a doubtful one may mean a file.
 FORGET_REQUESTS = (
     r"^(?:[^.!?]{1,80}, and )?(?:(?:please|ok|okay|hey|now|and|can you|could you|you can)[, ]+)*"
     r"forget(?: the fact| everything| anything)?(?: (?:that|the|this) (?:bit|thing|part|line))?"
     r"(?: that| what)?(?: (?:i|we) (?:ever )?(?:said|mentioned|told you|wrote)(?: anything)?)?"
-    r"(?: that| about| on| of)?[: ]+(?=\S)",
+    r"(?: that| about| on| of)?[: ]+(?=\S)|"
+    r"^(?P<doubtful>(?:delete|erase) )(?=(?:the|my|our|what|everything)\b)",
 )
 
 # The shape of a sentence (see `sessions.shapes`)

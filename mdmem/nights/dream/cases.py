@@ -38,7 +38,7 @@ from mdmem.nights.dream.changed_values import (
 )
 from mdmem.nights.dream.wording import DECISION, PlainForm, core, plain_form
 from mdmem.sessions.plain import CORRECTS, FORGET_REQUEST, MANY_VALUED, is_about_a_text
-from mdmem.sessions.sentences import TIME_WORDS, Sentence
+from mdmem.sessions.sentences import TIME_WORDS, Sentence, without_openers
 from mdmem.startup import late
 from mdmem.startup.records import dataclass, replace
 from mdmem.text.facts import fact_id, normalise
@@ -485,6 +485,7 @@ class _Judge:
         self._by_attribute: dict[str, list[int]] = {}
         self._values = CandidateIndex()
         self._proposed = StatementIndex()
+        self._offered: list[CuratedFact] = []
         for fact in memory.facts:
             self._add(fact)
         self._keys = tuple(dict.fromkeys(filter(None, (fact.key for fact in memory.facts))))
@@ -557,6 +558,7 @@ class _Judge:
                 self._settle(suggestion)
             elif suggestion.op is DreamOp.ADD:
                 self._proposed.add(suggestion.statement)
+                self._offered.append(_as_curated(suggestion, candidate, self._memory.curated))
             yield suggestion
             if suggestion.op is DreamOp.ADD and suggestion.is_sure:
                 yield from self._ended(candidate)
@@ -704,10 +706,8 @@ class _Judge:
         """The lines that hold most words of a request, with the part that does, if not all do."""
         # behind another word, so that a name is told by its capital
         wanted = content_words(f"of {_without_reason(subject)}")
-        for fact in self._facts:
-            parts = parts_of(fact.value) if fact is not None and _has_parts(fact) else []
-            if fact is None:
-                continue
+        for fact in filter(None, (*self._facts, *self._offered)):
+            parts = parts_of(fact.value) if _has_parts(fact) else []
             lines = [(None, fact.text)] if len(parts) < 2 else list(enumerate(parts))
             shares = [
                 (_share_held(wanted, text if number is None else f"{fact.key} {text}"), number)
@@ -904,8 +904,9 @@ class _Judge:
 
 def subject_to_forget(text: str) -> str | None:
     """The words behind a request to forget something, or None."""
-    match = FORGET_REQUEST.match(text)
-    return text[match.end() :].rstrip(" .!") or None if match else None
+    asked = without_openers(text)
+    match = FORGET_REQUEST.match(asked)
+    return asked[match.end() :].rstrip(" .!") or None if match else None
 
 
 def _in_words(text: str) -> str:
