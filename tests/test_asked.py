@@ -110,6 +110,13 @@ class TestTheFirstPerson:
         assert len(told) == 5
         assert not any("self" in names for names in told.values())
 
+    def test_what_is_curated_gains_too(self, at: Desk):
+        at.write("MEMORY.md", "# Memory\n\n- the garage is rented\n")
+        log = memory(at, "# 2026-06-10\n\n- User: cleaned the garage for a month of rain\n")
+        rented = "the garage is rented"
+        assert "curated" in factors(log, "what is my garage like?")[rented]
+        assert "curated" not in factors(log, "what is the garage like?")[rented]
+
     def test_the_owner_is_the_person_under_their_name(self, at: Desk):
         log = memory(at, "# 2026-06-10\n\n- Ada: the tent is dry\n- Ben: the tent is dry\n")
         assert "self" not in factors(log, "is my tent dry?")["Ada: the tent is dry"]
@@ -184,6 +191,100 @@ class TestDaysOfAQuestion:
             ("what is the day after tomorrow?", "2026-06-20", ""),
             ("what did we decide in yesterday's meeting?", "2026-06-17", ""),
             ("¿qué vi el sábado por la noche?", "2026-06-13", ""),
+            ("how long was my ride a fortnight ago?", "2026-06-04", ""),
+            ("what did we spend in the last fortnight", "2026-06-04", "2026-06-18"),
+            ("who came three weeks ago today?", "2026-05-28", ""),
+            ("what did I plant a week ago today", "2026-06-11", ""),
+            ("a week ago yesterday, what did she say?", "2026-06-10", ""),
+            ("what did I eat two Saturdays ago?", "2026-06-06", ""),
+            ("where were we three Fridays ago", "2026-05-29", ""),
+            ("how many did I see on the eighteenth of May?", "2026-05-18", ""),
+            ("how many people came on the twelfth?", "2026-06-12", ""),
+            ("what was the weight on the twenty-third?", "2026-05-23", ""),
+            ("what did Ann want on Tuesday the ninth?", "2026-06-09", ""),
+            ("what did I do on June 2nd", "2026-06-02", ""),
+            ("what did I sow on the first Saturday of June?", "2026-06-06", ""),
+            ("what was the first Friday in May like, what did I do", "2026-05-01", ""),
+            ("what did I do on the last Sunday of May?", "2026-05-31", ""),
+            ("who came on the second Monday of the month?", "2026-06-08", ""),
+            ("what happened in the first half of May?", "2026-05-01", "2026-05-15"),
+            ("what happened in the second half of May?", "2026-05-16", "2026-05-31"),
+            ("who rang the week before last?", "2026-06-01", "2026-06-07"),
+            ("what did I lose the weekend before last", "2026-06-06", "2026-06-07"),
+            ("what did I buy last Friday but one", "2026-06-05", ""),
+            ("what did I say at the start of the month?", "2026-06-01", "2026-06-10"),
+            ("what did I note in the middle of the month", "2026-06-11", "2026-06-20"),
+            ("what did I note earlier today?", "2026-06-18", ""),
+            ("what did I note earlier this week?", "2026-06-15", "2026-06-21"),
+            ("which tickets did I buy this morning", "2026-06-18", ""),
+            ("who told me, as I learned on Monday?", "2026-06-15", ""),
+            ("who will stand in for me, as I heard on Monday?", "2026-06-15", ""),
+            ("who did I have in on Friday", "2026-06-12", ""),
+            ("what happened between the 3rd and the 7th?", "2026-06-03", "2026-06-07"),
+            ("what happened from 3 to 7 June?", "2026-06-03", "2026-06-07"),
+            ("what did I eat between Monday and Wednesday?", "2026-06-15", "2026-06-17"),
+            ("what did I do two weeks ago on Friday?", "2026-06-05", ""),
+            ("what did I do on Friday two weeks ago?", "2026-06-05", ""),
+            ("what did we plan at the beginning of last week?", "2026-06-08", "2026-06-14"),
+            ("what broke early last week", "2026-06-08", "2026-06-14"),
+            ("who came in the first few days of June?", "2026-06-01", "2026-06-07"),
+            ("what did I do in the past couple of weeks?", "2026-06-04", "2026-06-18"),
+            ("what did I do on the morning of the 9th", "2026-06-09", ""),
+            ("wie lange war ich vor vierzehn Tagen unterwegs?", "2026-06-04", ""),
+            ("was habe ich heute vor drei Wochen gemacht?", "2026-05-28", ""),
+            ("was habe ich am achtzehnten Mai gekauft?", "2026-05-18", ""),
+            ("wer kam am zwölften?", "2026-06-12", ""),
+            ("wer kam am Dienstag, dem neunten?", "2026-06-09", ""),
+            ("was war am ersten Samstag im Juni?", "2026-06-06", ""),
+            ("was habe ich am letzten Sonntag im Mai gemacht?", "2026-05-31", ""),
+            ("was habe ich vorletzten Freitag gekauft?", "2026-06-05", ""),
+            ("was war vorletztes Wochenende?", "2026-06-06", "2026-06-07"),
+            ("was habe ich am Anfang des Monats gesagt?", "2026-06-01", "2026-06-10"),
+            ("was passierte in der ersten Hälfte des Mai?", "2026-05-01", "2026-05-15"),
+            ("wer rief Mitte des Monats an?", "2026-06-11", "2026-06-20"),
+            ("was habe ich am Freitag vor zwei Wochen gemacht?", "2026-06-05", ""),
+            ("was habe ich in den letzten zwei Wochen bezahlt?", "2026-06-04", "2026-06-18"),
+            ("was war zwischen dem 3. und dem 7. Juni?", "2026-06-03", "2026-06-07"),
+            ("was habe ich heute Morgen gekauft?", "2026-06-18", ""),
+            ("was war Anfang letzter Woche", "2026-06-08", "2026-06-14"),
+            ("qu'est-ce que j'ai fait il y a quinze jours ?", "2026-06-04", ""),
+            ("qu'est-ce que j'ai acheté il y a huit jours ?", "2026-06-11", ""),
+            ("qui est venu le dix-huit mai ?", "2026-05-18", ""),
+            ("qui est venu le douze ?", "2026-06-12", ""),
+            ("qu'ai-je fait le premier samedi de juin ?", "2026-06-06", ""),
+            ("qu'ai-je fait le dernier dimanche de mai ?", "2026-05-31", ""),
+            ("qu'ai-je dit au début du mois ?", "2026-06-01", "2026-06-10"),
+            ("qu'ai-je payé ces deux dernières semaines ?", "2026-06-04", "2026-06-18"),
+            ("qu'ai-je fait l'avant-dernière semaine ?", "2026-06-01", "2026-06-07"),
+            ("qu'ai-je acheté vendredi dernier ?", "2026-06-12", ""),
+            ("qu'ai-je fait il y a trois samedis ?", "2026-05-30", ""),
+            ("que s'est-il passé du 3 au 7 juin ?", "2026-06-03", "2026-06-07"),
+            ("¿qué hice hace quince días?", "2026-06-04", ""),
+            ("¿qué hice hace ocho días?", "2026-06-11", ""),
+            ("¿quién vino el dieciocho de mayo?", "2026-05-18", ""),
+            ("¿quién vino el doce?", "2026-06-12", ""),
+            ("¿qué hice el primer sábado de junio?", "2026-06-06", ""),
+            ("¿qué hice el último domingo de mayo?", "2026-05-31", ""),
+            ("¿qué dije a principios de mes?", "2026-06-01", "2026-06-10"),
+            ("¿qué pagué en las últimas dos semanas?", "2026-06-04", "2026-06-18"),
+            ("¿qué compré el viernes pasado?", "2026-06-12", ""),
+            ("¿qué hice la semana antepasada?", "2026-06-01", "2026-06-07"),
+            ("¿qué hice hace tres sábados?", "2026-05-30", ""),
+            ("¿qué pasó entre el 3 y el 7 de junio?", "2026-06-03", "2026-06-07"),
+            ("¿qué hice a mediados de mes?", "2026-06-11", "2026-06-20"),
+            ("¿qué pasó en la primera quincena de mayo?", "2026-05-01", "2026-05-15"),
+            ("what did I do this past Sunday", "2026-06-14", ""),
+            ("what did I do Sunday just gone", "2026-06-14", ""),
+            ("who rang a few weeks ago", "2026-05-14", "2026-06-04"),
+            ("what did I read on the last day of May", "2026-05-31", ""),
+            ("who rang on Sunday evening", "2026-06-14", ""),
+            ("was habe ich am Sonntagabend gekocht", "2026-06-14", ""),
+            ("was habe ich vor ein paar Tagen gekauft", "2026-06-13", "2026-06-16"),
+            ("in der Woche vom 8. Juni", "2026-06-08", "2026-06-14"),
+            ("qui est venu le 12 ?", "2026-06-12", ""),
+            ("¿qué hice el día 3?", "2026-06-03", ""),
+            ("what did we have to wait for on Monday?", "2026-06-15", ""),
+            ("what did she say I have to do on Monday?", "2026-06-22", ""),
         ],
     )
     def test_what_they_mean(self, question: str, first: str, last: str):
@@ -212,6 +313,17 @@ class TestDaysOfAQuestion:
             "is the weekend a good time",
             "who works at weekends",
             "what happened at the end of the year review",
+            "on the third attempt, what did he say?",
+            "who is the second doctor I saw",
+            "what did I say about the first of the options",
+            "what is the first Saturday market called",
+            "wer war der dritte Arzt?",
+            "qui est le premier ?",
+            "¿quién fue el primero?",
+            "what did the twelfth man say?",
+            "every other Monday",
+            "the sixth Sunday of June",
+            "who rang half a year ago",
         ],
     )
     def test_what_names_none(self, question: str):
@@ -241,6 +353,17 @@ class TestDaysOfAQuestion:
         ahead = "is there a lamp on Tuesday?"
         assert dated.texts(ahead, day) == dated.texts(ahead, day, **asked)
         assert dated.texts("which lamp was it on 3 May?", day) == dated.texts("which lamp", day)
+
+    def test_of_a_day_the_kind_of_answer_decides(self, dated: DatedMemory):
+        lines = ["rain", "saw Ann", "Bob rang", "chess", "the vet took 58 pounds", "soup"]
+        log = "# 2026-06-16\n\n" + "".join(f"- {each}\n" for each in lines)
+        dated.at.write("memory/2026-06-16.md", log)
+        dated.at.commit()
+        day = f"{TODAY}"
+        assert dated.texts("how much was the animal hospital on Tuesday?", day)[0] == lines[4]
+        assert dated.texts("what was the animal hospital on Tuesday?", day)[0] == "rain"
+        told = dated.texts("how much was it with Bob on Tuesday?", day)
+        assert told[:2] == ["Bob rang", lines[4]]
 
     def test_weeks_are_counted_roughly(self, dated: DatedMemory):
         for day, line in (("2026-05-26", "sold the canoe"), ("2026-05-28", "rain")):

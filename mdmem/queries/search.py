@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date, datetime, timedelta
+from operator import itemgetter
 from types import MappingProxyType
 from typing import TYPE_CHECKING, TypeVar
 
@@ -48,6 +49,8 @@ T = TypeVar("T")
 _MOST_LOOKED_AT = 2_000
 """Maximum hits looked at for those in a commit's own files."""
 _NEAREST = 8
+_MOST_READ = 100
+"""Entries of the days that a question names that are looked at."""
 _MOST_OF_DAYS = 8
 """Entries of the days that a question names which have none of its other words."""
 _OTHERS_SHARE = 0.8
@@ -280,41 +283,20 @@ def _days_first(
     say: Say,
     progress: Progress | None,
 ) -> tuple[FreshIndex, tuple[Match, ...]]:
-    """First what the days that a question names say in its other words, then, where it looks back,
-    others of these days, then the rest.
+    """First the entries of the days that a question names: those that say something in its other
+    words and, where it looks back, a few others; then the rest.
     """
-    of_days = replace(query.filter, since=days.first, until=days.last)
-
-    def told(finder: IndexSearcher, around: int) -> list[Match]:
-        span = timedelta(days=around)
-        within = replace(of_days, since=days.first - span, until=days.last + span)
-        asked = replace(query, query=days.words, filter=within, meaning=None, changes_within=0)
-        return [each for each in finder.search(asked) if not each.hit.near]
 
     def find(finder: IndexSearcher) -> tuple[Match, ...]:
         tells = tells_something(days.words, finder.lexicon.languages)
-        own = told(finder, 0) if tells else []
+        own = _told(finder, query, days, 0) if tells else []
         if tells and not own and days.around:
-            own = told(finder, days.around)
-        shown = {results.place_of(each.row) for each in own}
+            own = _told(finder, query, days, days.around)
         most = min(_MOST_OF_DAYS, query.limit // 2 if tells else query.limit)
-        lists_others = days.looks_back and not finder.is_laid_over
-        listed = finder.newest(of_days, query.today, most + len(own))[0] if lists_others else ()
-        others = [each for each in listed if results.place_of(each.row) not in shown][:most]
-        meaning = query.meaning if tells else None
-        is_asked = meaning is not None and (meaning.is_always_asked or not own)
-        likeness = _likeness(finder, meaning, others) if meaning and is_asked else {}
-        others.sort(
-            key=lambda each: (
-                not _is_of(days.hours, each),
-                -likeness.get((each.hit.path, each.hit.start_line), 0.0),
-                results.position_key(each.row),
-            )
-        )
         best = max((each.hit.score for each in (*found, *own)), default=1.0)
-        first = (
-            *(_scored(each, best + each.hit.score) for each in own),
-            *(_scored(each, best * _OTHERS_SHARE) for each in others),
+        first = tuple(
+            _scored(each, best * (_OTHERS_SHARE + worth))
+            for each, worth in _by_worth(finder, query, days, own, most=most, is_worth_asked=tells)
         )
         return _explained(first, days.words) if query.explain else first
 
@@ -324,18 +306,66 @@ def _days_first(
     return index, (*first, *rest)[: max(query.limit, query.looked_at)]
 
 
+def _told(finder: IndexSearcher, query: IndexQuery, days: AskedDays, around: int) -> list[Match]:
+    """The entries of these days, or of some around, with other words of the question."""
+    span = timedelta(days=around)
+    within = replace(query.filter, since=days.first - span, until=days.last + span)
+    asked = replace(query, query=days.words, filter=within, meaning=None, changes_within=0)
+    return [each for each in finder.search(asked) if not each.hit.near]
+
+
+def _by_worth(
+    finder: IndexSearcher,
+    query: IndexQuery,
+    days: AskedDays,
+    own: Sequence[Match],
+    *,
+    most: int,
+    is_worth_asked: bool,
+) -> list[tuple[Match, float]]:
+    """Entries that words found, and at most so many others of these days, with what each is worth.
+
+    `is_worth_asked`: likeness and the kind of answer count too.
+    """
+    of_days = replace(query.filter, since=days.first, until=days.last)
+    shown = {results.place_of(each.row) for each in own}
+    lists_others = days.looks_back and not finder.is_laid_over
+    listed = finder.newest(of_days, query.today, _MOST_READ)[0] if lists_others else ()
+    others = sorted(
+        (each for each in listed if results.place_of(each.row) not in shown),
+        key=lambda each: (each.hit.day is None, results.position_key(each.row)),
+    )
+    meaning = query.meaning if is_worth_asked else None
+    is_asked = meaning is not None and (meaning.is_always_asked or not own)
+    likeness = _likeness(finder, meaning, [*own, *others]) if meaning and is_asked else {}
+    kinds = ranking.kinds_asked(query.query) if is_worth_asked else 0
+    best = max((each.hit.score for each in own), default=1.0)
+
+    def worth(each: Match) -> float:
+        hit = each.hit
+        is_near = hit.day is not None and not days.first <= hit.day <= days.last
+        return (
+            hit.score / best * (ranking.NEAR_DAY_SHARE if is_near else 1.0)
+            + ranking.LIKE_OF_DAY * likeness.get((hit.path, hit.start_line), 0.0)
+            + ranking.KIND_OF_DAY * ranking.is_of_kind(each.row.entry, kinds)
+            + ranking.HOURS_OF_DAY * _is_of(days.hours, each)
+        )
+
+    rest = sorted(((each, worth(each)) for each in others), key=itemgetter(1), reverse=True)[:most]
+    return sorted((*((each, worth(each)) for each in own), *rest), key=itemgetter(1), reverse=True)
+
+
 def _likeness(
     finder: IndexSearcher, meaning: Meaning, matches: Sequence[Match]
 ) -> dict[tuple[str, int], float]:
-    """The likeness to a question of entries in the files of matches, by path and line."""
+    """The shares of likeness of entries in the files of matches, by path and line."""
     keys = {
         (path, held[-1].start_line): key
         for path in dict.fromkeys(match.row.entry.path for match in matches)
         for key, _, held in finder.passages_of(path)
     }
     found = meaning.likeness(list(keys.values()))
-    of_keys = found.of_candidates if found else {}
-    return {place: of_keys[key] for place, key in keys.items() if key in of_keys}
+    return dict(zip(keys, found.shares(list(keys.values())), strict=True)) if found else {}
 
 
 def _is_of(hours: range, match: Match) -> bool:

@@ -100,6 +100,7 @@ _FACTORS = {
     "contradicted": "contradicts a better supported fact",
     "speaker": "said by the person in the query",
     "self": "said by you (the query is in the first person)",
+    "curated": "not from a daily log (the query is in the first person)",
     "days": "of the days in the query",
     "date": "on the date in the query",
     "asks": "ends in a question",

@@ -16,6 +16,7 @@ from re import Match, Pattern
 
 from mdmem.startup import late
 from mdmem.startup.records import dataclass
+from mdmem.text.english import PAST_FORMS
 from mdmem.text.terms import ENGLISH, stops
 
 _WORDS: Mapping[str, Mapping[str, str]] = {
@@ -32,23 +33,29 @@ _WORDS: Mapping[str, Mapping[str, str]] = {
         "part": "0=morning 1=noon 1=afternoon 2=evening 2=night",
         "unit": """
             day=day day=days week=week week=weeks weekend=weekend weekend=weekends month=month
-            month=months year=year year=years
+            month=months year=year year=years fortnight=fortnight fortnight=fortnights
         """,
-        "last": "last past previous",
+        "part_of": "day=day week=week week=days week=few_days half=half",
+        "last": "last past previous gone just_gone",
         "before_last": "before_last",
         "this": "this",
         "next": "next coming",
         "behind": "ago back earlier",
-        "edge": """
-            0=start 0=beginning 0=early 1=middle 1=mid 2=end 2=late
-            3=first_week 4=second_week 5=third_week 6=fourth_week 7=last_week
+        "edge": "0=start 0=beginning 0=early 1=middle 1=mid 2=end 2=late",
+        "rank": "1=first 2=second 3=third 4=fourth 5=fifth 0=last",
+        "day_number": """
+            first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth
+            thirteenth fourteenth fifteenth sixteenth seventeenth eighteenth nineteenth twentieth
+            twenty-first twenty-second twenty-third twenty-fourth twenty-fifth twenty-sixth
+            twenty-seventh twenty-eighth twenty-ninth thirtieth thirty-first
         """,
         "number": """
-            1=a 1=an 1=one 2=two 2=a_couple_of 3=three 4=four 5=five 6=six 7=seven 8=eight
-            9=nine 10=ten 11=eleven 12=twelve
+            1=a 1=an 1=one 2=two 2=a_couple_of 2=couple_of 3=three 4=four 5=five 6=six 7=seven
+            8=eight 9=nine 10=ten 11=eleven 12=twelve
         """,
-        "on": "on since from until by around",
+        "on": "on since from until by around between",
         "in": "in since during from over at",
+        "to": "to and until till through",
         "skip": "the of",
         "every": "every each always usually generally never",
     },
@@ -57,12 +64,16 @@ _WORDS: Mapping[str, Mapping[str, str]] = {
         "month": """
             januar februar marz april mai juni juli august september oktober november dezember
         """,
-        "near": "-2=vorgestern -1=gestern 0=heute 1=morgen 2=ubermorgen",
+        "near": """
+            -14=vor_vierzehn_tagen -7=vor_acht_tagen -2=vorgestern -1=gestern 0=heute 1=morgen
+            2=ubermorgen
+        """,
         "part": "0=fruh 0=morgen 0=vormittag 1=mittag 1=nachmittag 2=abend 2=nacht",
         "unit": """
             day=tag day=tage day=tagen week=woche week=wochen weekend=wochenende month=monat
             month=monate month=monaten month=monats year=jahr year=jahre year=jahren
         """,
+        "part_of": "day=tag week=woche week=tagen week=tage half=halfte",
         "last": """
             letzten letzte letzter letztes letztem vergangenen vergangene vergangenes vorigen vorige
         """,
@@ -70,16 +81,25 @@ _WORDS: Mapping[str, Mapping[str, str]] = {
         "this": "diesen diese diesem dieser dieses",
         "next": "nachsten nachste nachstes nachster kommenden kommende",
         "before": "vor",
-        "edge": """
-            0=anfang 1=mitte 2=ende
-            3=ersten_woche 4=zweiten_woche 5=dritten_woche 6=vierten_woche 7=letzten_woche
+        "edge": "0=anfang 0=beginn 1=mitte 2=ende",
+        "rank": """
+            1=ersten 1=erste 2=zweiten 2=zweite 3=dritten 3=dritte 4=vierten 4=vierte 5=funften
+            0=letzten 0=letzte
+        """,
+        "day_number": """
+            ersten zweiten dritten vierten funften sechsten siebten achten neunten zehnten elften
+            zwolften dreizehnten vierzehnten funfzehnten sechzehnten siebzehnten achtzehnten
+            neunzehnten zwanzigsten einundzwanzigsten zweiundzwanzigsten dreiundzwanzigsten
+            vierundzwanzigsten funfundzwanzigsten sechsundzwanzigsten siebenundzwanzigsten
+            achtundzwanzigsten neunundzwanzigsten dreißigsten einunddreißigsten
         """,
         "number": """
             1=einem 1=einer 2=zwei 3=drei 4=vier 5=funf 6=sechs 7=sieben 8=acht 9=neun 10=zehn
             11=elf 12=zwolf
         """,
-        "on": "am seit vom zum bis ab",
+        "on": "am seit vom von zum bis ab zwischen",
         "in": "im in seit",
+        "to": "bis und",
         "skip": "der den dem des",
         "every": "jeden jede jedes jeder immer meistens normalerweise gewohnlich nie",
     },
@@ -89,27 +109,39 @@ _WORDS: Mapping[str, Mapping[str, str]] = {
             janvier fevrier mars avril mai juin juillet aout septembre octobre novembre decembre
         """,
         "near": """
-            -2=avant-hier -2=avant_hier -1=hier 0=aujourd'hui 0=ce_matin 0=ce_soir 1=demain
+            -14=il_y_a_quinze_jours -7=il_y_a_huit_jours -2=avant-hier -2=avant_hier -1=hier
+            0=aujourd'hui 0=ce_matin 0=ce_soir 1=demain
             2=apres-demain
         """,
         "part": "0=matin 1=midi 1=apres-midi 2=soir",
         "unit": """
             day=jour day=jours week=semaine week=semaines weekend=weekend weekend=week-end
-            month=mois year=an year=ans year=annee
+            month=mois year=an year=ans year=annee fortnight=quinzaine
         """,
-        "last": "dernier derniere derniers passe passee",
+        "part_of": "day=jour week=semaine week=jours half=moitie half=quinzaine",
+        "last": "dernier derniere derniers dernieres passe passee",
         "before_last": "avant-dernier avant-derniere",
         "this": "ce cet cette",
         "next": "prochain prochaine",
         "before": "il_y_a",
         "edge": "0=debut 1=milieu 1=mi 2=fin",
+        "rank": """
+            1=premier 1=premiere 1=premiers 2=deuxieme 2=seconde 3=troisieme 4=quatrieme
+            5=cinquieme 0=dernier 0=derniere 0=derniers
+        """,
+        "day_number": """
+            premier deux trois quatre cinq six sept huit neuf dix onze douze treize quatorze quinze
+            seize dix-sept dix-huit dix-neuf vingt vingt_et_un vingt-deux vingt-trois vingt-quatre
+            vingt-cinq vingt-six vingt-sept vingt-huit vingt-neuf trente trente_et_un
+        """,
         "number": """
             1=un 1=une 2=deux 3=trois 4=quatre 5=cinq 6=six 7=sept 8=huit 9=neuf 10=dix 11=onze
             12=douze
         """,
-        "on": "le depuis",
+        "on": "le depuis du entre",
         "in": "en au depuis",
-        "skip": "le la du de des",
+        "to": "au et",
+        "skip": "le l la du de des",
         "every": "chaque tous toutes toujours general generalement jamais",
     },
     "spanish": {
@@ -118,26 +150,38 @@ _WORDS: Mapping[str, Mapping[str, str]] = {
             enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre diciembre
         """,
         "near": """
-            -2=anteayer -2=antes_de_ayer -1=ayer -1=anoche 0=hoy 0=esta_manana 1=manana
-            2=pasado_manana
+            -14=hace_quince_dias -7=hace_ocho_dias -2=anteayer -2=antes_de_ayer -1=ayer -1=anoche
+            0=hoy 0=esta_manana 1=manana 2=pasado_manana
         """,
         "part": "0=por_la_manana 1=por_la_tarde 2=por_la_noche 1=tarde 2=noche",
         "unit": """
             day=dia day=dias week=semana week=semanas weekend=fin_de_semana weekend=finde month=mes
             month=meses year=ano year=anos
         """,
+        "part_of": "day=dia week=semana week=dias half=mitad half=quincena",
         "last": "pasado pasada ultimo ultima ultimos ultimas",
         "before_last": "antepasado antepasada",
         "this": "este esta",
         "next": "proximo proxima",
         "before": "hace",
         "edge": "0=principios 0=inicios 0=comienzos 1=mediados 2=finales 2=fines",
+        "rank": """
+            1=primer 1=primera 1=primeros 2=segundo 2=segunda 3=tercer 3=tercera 4=cuarto 4=cuarta
+            5=quinto 0=ultimo 0=ultima 0=ultimos
+        """,
+        "day_number": """
+            primero dos tres cuatro cinco seis siete ocho nueve diez once doce trece catorce quince
+            dieciseis diecisiete dieciocho diecinueve veinte veintiuno veintidos veintitres
+            veinticuatro veinticinco veintiseis veintisiete veintiocho veintinueve treinta
+            treinta_y_uno
+        """,
         "number": """
             1=un 1=una 2=dos 3=tres 4=cuatro 5=cinco 6=seis 7=siete 8=ocho 9=nueve 10=diez
             11=once 12=doce
         """,
-        "on": "el desde",
+        "on": "el el_dia desde del entre",
         "in": "en desde",
+        "to": "al a y hasta",
         "skip": "el la de del",
         "every": "cada todos todas siempre general generalmente nunca",
     },
@@ -146,7 +190,11 @@ _WORDS: Mapping[str, Mapping[str, str]] = {
 list, `_` for a space.
 """
 _SINCE = ("since ", "seit ", "depuis ", "desde ")
-_FEW = "few|paar|quelques|pocos"
+_NTH = r"(?:st|nd|rd|th|er|\.)?"
+_AT_END = r"(?=\s*[?!.]*\s*$)"
+_FEW = "(?:a|ein)\\ (?:few|paar)|few|paar|einigen|quelques|pocos|unos|unas"
+_FEW_UNITS = 2, 5
+"""The fewest and the most of a few."""
 _QUOTED = late.pattern(r"\"[^\"]*\"|“[^”]*”|„[^“”]*[“”]|«[^»]*»|「[^」]*」")
 _WORD = late.pattern(r"[^\W\d_]+")
 _PAST = late.pattern(
@@ -155,8 +203,10 @@ _PAST = late.pattern(
     r"ai|avait|avais|[eé]tai[st]|avons|dit|hice|hizo|dije|dijo|fue|fui|hab[ií]a|hubo|pas[oó]|"
     r"estuve|\w{2,}(?:aron|ieron|aste|iste))\b|\b\w{2,}[éó]\b|[了过過]|た(?:[？?。のか]|$)|ました|でした"
 )
+_OF_PERSON = late.pattern(r"\b(?:i|we|he|she|they|who) (\w+)")
 _TO_COME = late.pattern(
-    r"\b(?:will|going to|have to|werde|wird|vais|va|dois|voy|tengo que)\b|\bvor\W*$"
+    r"\b(?:will|going to|(?<!did i )(?<!did we )have to|werde|wird|vais|va|dois|voy|"
+    r"tengo que)\b|\bvor\W*$"
 )
 _HAN = late.pattern(
     r"(?P<near>前天|一昨日|おととい|昨天|昨日|昨晚|昨夜|きのう|今天|今日|今早|今晚|きょう|明天|明日|あした)"
@@ -172,8 +222,14 @@ _HAN_WEEKDAYS = ("一月", "二火", "三水", "四木", "五金", "六土", "�
 _HAN_UNITS = {"天": "day", "日": "day", "月": "month", "年": "year"}
 _HAN_NUMBERS = "一二三四五六七八九"
 _PARTS = range(4, 12), range(11, 18), range(17, 24)
-_EDGES = (1, 10), (11, 20), (21, 31), (1, 7), (8, 14), (15, 21), (22, 28), (25, 31)
+_EDGES = (1, 10), (11, 20), (21, 31)
+_PARTS_OF_MONTH = {
+    "half": ((1, 15), (16, 31)),
+    "week": ((1, 7), (8, 14), (15, 21), (22, 28), (25, 31)),
+}
+"""The last one is the last."""
 _WEEK = 7
+_LENGTHS = {"day": 1, "week": _WEEK, "fortnight": 2 * _WEEK}
 _VAGUE = 5
 """A day `three weeks ago` may be a fifth of that earlier or later."""
 _YEARS = 8
@@ -208,8 +264,8 @@ def asked_days(question: str, today: date) -> AskedDays | None:
     ):
         return None
     text = _QUOTED.sub(lambda quoted: " " * len(quoted[0]), question)
-    plain = _plain(text)
-    is_past = _PAST.search(text.lower()) is not None and not _TO_COME.search(plain)
+    plain = _plain(text).replace(" l'", " l ")
+    is_past = _looks_back(text.lower(), plain)
     try:
         for match, meant in _readings(text, plain):
             if days := meant(match, today, is_past):
@@ -224,9 +280,22 @@ def asked_days(question: str, today: date) -> AskedDays | None:
                     hours=_hours(match[0].lower()),
                     around=_around(match, today - days[0]),
                 )
-    except (ValueError, OverflowError):  # 31 June, or before the first year
+    except (ValueError, OverflowError, IndexError):  # 31 June, or before the first year
         pass
     return None
+
+
+def _looks_back(text: str, plain: str) -> bool:
+    """True where the last verb that tells of a time tells of the past."""
+    ends = [match.end() for match in _PAST.finditer(text)]
+    ends += (
+        match.end()
+        for match in _OF_PERSON.finditer(plain)
+        if match[1].endswith("ed") or match[1] in PAST_FORMS
+    )
+    return max(ends, default=-1) > max(
+        (each.end() for each in _TO_COME.finditer(plain)), default=-1
+    )
 
 
 def _widened(match: Match[str], days: _Days, today: date) -> _Days:
@@ -250,9 +319,16 @@ def _readings(
 @cache
 def _day_words() -> frozenset[str]:
     """The words one of which is in every phrase without a number, in whatever language."""
-    kinds = ("weekday", "month", "near", "unit")
-    listed = (words for language in _WORDS for kind in kinds for words in _values(language, kind))
-    return frozenset(chain.from_iterable(map(_WORD.findall, listed))) - {"the", "this"}
+    kinds = ("weekday", "month", "near", "unit", "day_number")
+    listed = [words for language in _WORDS for kind in kinds for words in _values(language, kind)]
+    longer = (
+        f"{day}{end}"
+        for language in _WORDS
+        for day in _values(language, "weekday")
+        for end in ("s", *_values("german", "part"))
+    )
+    words = chain.from_iterable(map(_WORD.findall, (*listed, *longer)))
+    return frozenset(words) - {"the", "this"}
 
 
 def _plain(text: str) -> str:
@@ -301,94 +377,149 @@ def _pattern(language: str) -> Pattern[str]:
     skip = rf"(?:{any_of['skip']}\ )"
     on = rf"(?:{_any(language, 'on', 'in')})\ {skip}?"
     led = rf"(?:{on}|{skip})?"
-    part = rf"(?:\ {any_of['part']})?"
+    part = rf"(?:\ ?{any_of['part']})?"
     before_date = rf"(?:{any_of['weekday']},?\ {skip}?)?"
-    nth = r"(?:st|nd|rd|th|er|\.)?"
+    of = rf"{skip}{'' if language == ENGLISH else '?'}"
+    up_to = rf"{_NTH}(?:\ {any_of['to']}\ {led}|\ ?[-–]\ ?)"
+    counted_in = rf"(?:{any_of['unit']}|{any_of['weekday']}(?:s|en)?)"
     year = rf"(?:,?\ {skip}?(?P<{{}}>\d{{{{4}}}}))?"
-    count = rf"(?:\d{{1,3}}|{_any(language, 'number')})"
-    at_end = r"(?=\s*[?!.]*\s*$)"
+    count = rf"(?:\d{{1,3}}|{_any(language, 'number')}|{_FEW})"
+    from_day = rf"(?:{any_of['near']}|{led}{any_of['weekday']})"
+    bare_end = r"(?=\s*(?:[?!.,;]|$))" if language in ("french", "spanish") else "(?!)"
+    ago = rf"{any_of['before']}\ {count}|{count}\ {counted_in}\ {any_of['behind']}"
     return late.pattern(
-        rf"""(?x)(?<![\w'-])(?P<week_of>{week}\ {skip})?(?:
+        rf"""(?x)(?<![\w'-])(?<!half\ )(?P<week_of>{week}\ (?:{skip}|{on}))?(?:
         {led}(?P<iso>\d{{4}}-\d{{2}}-\d{{2}})
-        |(?P<near>{any_of["near"]})(?:'s)?{part}
-        |{any_of["before"]}\ (?P<count>{count})\ (?P<units>{any_of["unit"]})
-        |(?P<counted>{count})\ (?P<counted_units>{any_of["unit"]})\ {any_of["behind"]}
-        |{led}{any_of["last"]}\ (?P<recent>{count}|{_FEW})\ (?P<recent_units>{any_of["unit"]})
+        |(?P<near>{any_of["near"]})(?!,?\ (?:{ago}))(?:'s)?{part}
+        |(?:(?P<origin>{from_day}),?\ )?(?:
+            {any_of["before"]}\ (?P<count>{count})\ (?P<units>{counted_in})
+            |(?P<count__2>{count})\ (?P<units__2>{counted_in})\ {any_of["behind"]}
+        )(?:,?\ (?P<origin__2>{from_day}))?
+        |{led}(?:{any_of["last"]}\ (?P<recent>{count})|(?P<recent__2>{count})\ {any_of["last"]})
+            \ (?P<recent_units>{any_of["unit"]})
         |{led}(?P<edge>{any_of["edge"]})[ -](?:in\ )?{skip}*
-            (?:(?P<edge_side>{side})\ )?(?P<edge_month>{any_of["month"]}|{any_of["unit"]})
-            {year.format("edge_year")}
-        |{led}{before_date}(?P<day>\d{{1,2}}){nth}\ {skip}?(?P<month>{any_of["month"]})
-            {year.format("year")}
-        |{led}{before_date}(?P<month_first>{any_of["month"]})\ {skip}?(?P<day_last>\d{{1,2}})(?!\d)
-            {nth}(?:,?\ (?P<year_last>\d{{4}}))?
+            (?:(?P<side__3>{side})\ )?(?P<of_month>{any_of["month"]}|{any_of["unit"]})
+            {year.format("of_year")}
+        |{led}(?P<rank>{any_of["rank"]})\ (?P<ranked>{any_of["weekday"]}|{any_of["part_of"]})
+            \ (?:{any_of["in"]}\ )?{skip}*(?:(?P<side__4>{side})\ )?
+            (?P<of_month__2>{any_of["month"]}|{any_of["unit"]}){year.format("of_year__2")}
+        |{led}{before_date}(?:(?P<from_day>\d{{1,2}}){up_to})?
+            (?:(?P<day>\d{{1,2}}){_NTH}\ {skip}?|(?P<day__2>{any_of["day_number"]})\ {of})
+            (?P<month>{any_of["month"]}){year.format("year")}
+        |{led}{before_date}(?P<month__2>{any_of["month"]})\ {skip}?(?P<day__3>\d{{1,2}})(?!\d)
+            {_NTH}(?:,?\ (?P<year__2>\d{{4}}))?
         |(?:{led}{any_of["weekday"]},?\ {skip}?|{any_of["on"]}\ {skip}?)
-            (?P<nth>\d{{1,2}})(?:st|nd|rd|th|\.)(?!\d)
-        |{skip}(?P<bare_nth>\d{{1,2}})(?:st|nd|rd|th|\.){at_end}
+            (?:(?P<from_nth>\d{{1,2}}){up_to})?
+            (?:(?P<nth>\d{{1,2}})(?:(?:st|nd|rd|th|\.)(?!\d)|{bare_end})|(?P<nth__2>{any_of["day_number"]}))
+        |{skip}(?P<bare_nth>\d{{1,2}})(?:st|nd|rd|th|\.){_AT_END}
         |{led}(?P<of_week>{any_of["weekday"]}){part}\ {skip}*
-            (?:(?P<week_side>{side})\ )?{week}(?:\ (?P<week_side_last>{side}))?
-        |{led}(?P<week_side_first>{side})\ {week}\ (?:{on})?(?P<of_side>{any_of["weekday"]}){part}
-        |{led}(?P<side>{side})\ (?P<what>{what})(?:'s)?{part}
-        |{led}(?P<what_first>{what}){part}\ (?P<side_last>{side})
+            (?:(?P<side__5>{side})\ )?{week}(?:\ (?P<side__6>{side}))?
+        |{led}(?P<side__7>{side})\ {week}\ (?:{on})?(?P<of_week__2>{any_of["weekday"]}){part}
+        |{led}(?P<side>{side})\ (?P<what>{what})(?:'s)?(?P<but_one>\ but\ one)?{part}
+        |{led}(?P<what__2>{what}){part}\ (?P<side__2>{side})
         |{on}(?P<weekend>{weekend})(?<!s)
-        |{any_of["on"]}\ (?P<weekday>{any_of["weekday"]}){part}
-        |(?P<bare_weekday>{any_of["weekday"]})(?:\ {any_of["part"]}|{at_end})
+        |{any_of["on"]}\ (?:(?P<from_weekday>{any_of["weekday"]})\ {any_of["to"]}\ {led})?
+            (?P<weekday>{any_of["weekday"]}){part}
+        |(?P<bare_weekday>{any_of["weekday"]})(?:\ {any_of["part"]}|{_AT_END})
         |{any_of["in"]}\ (?P<in_month>{any_of["month"]}){year.format("in_year")}
         )(?![\w'-])"""
     )
 
 
 def _days(language: str, match: Match[str], today: date, is_past: bool) -> _Days | None:
-    found = {name: value for name, value in match.groupdict().items() if value}
+    found = {name.partition("__")[0]: value for name, value in match.groupdict().items() if value}
+    months, step = _values(language, "month"), _step(language, found.get("side", ""))
     if iso := found.get("iso"):
         return date.fromisoformat(iso), date.fromisoformat(iso)
     if near := found.get("near"):
-        day = today + timedelta(days=int(_values(language, "near")[near]))
-        return day, day
-    for count, unit in (("count", "units"), ("counted", "counted_units")):
-        if count in found:
-            number = _values(language, "number").get(found[count], found[count])
-            return _ago(_values(language, "unit")[found[unit]], int(number), today)
+        return _moved("day", int(_values(language, "near")[near]), today)
+    if count := found.get("count"):
+        fewest, most = _counts(language, count)
+        return _counted(language, most, found, today)[0], _counted(language, fewest, found, today)[
+            1
+        ]
     if recent := found.get("recent"):
-        number = _values(language, "number").get(recent, recent if recent.isdigit() else "3")
         unit = _values(language, "unit")[found["recent_units"]]
-        return _ago(unit, int(number), today)[0], today
-    months = _values(language, "month")
-    if "edge" in found:
-        what, step = found["edge_month"], _step(language, found.get("edge_side", ""))
-        if what in months:
-            first, last = _month(int(months[what]) + 1, found.get("edge_year"), today)
-        elif (unit := _values(language, "unit")[what]) == "week":
-            return _moved(unit, step, today)
-        elif unit == "month":
-            first, last = _moved(unit, step, today)
-        else:
-            return None
-        start, end = _EDGES[int(_values(language, "edge")[found["edge"]])]
-        return first.replace(day=start), first.replace(day=min(end, last.day))
-    if day_found := found.get("day", found.get("day_last")):
-        name = found.get("month", found.get("month_first", ""))
-        year = found.get("year", found.get("year_last"))
-        return _day(int(day_found), int(months[name]) + 1, year, today, is_past)
-    if what := found.get("what", found.get("what_first")):
-        side = found.get("side", found.get("side_last", ""))
-        return _named(language, what, _step(language, side), today)
-    if of_week := found.get("of_week", found.get("of_side")):
-        sides = (found.get(name, "") for name in ("week_side", "week_side_first", "week_side_last"))
-        side = "".join(sides)
-        monday, _ = _moved("week", _step(language, side), today)
+        return _ago(unit, sum(_counts(language, recent)) // 2, today)[0], today
+    if what := found.get("of_month"):
+        unit = "" if what in months else _values(language, "unit")[what]
+        if unit == "week" and "edge" in found:
+            return _moved("week", step, today)
+        if unit in ("", "month"):
+            month = _moved(unit, step, today) if unit else None
+            year = found.get("of_year")
+            return _part_of(language, found, month or _month(int(months[what]) + 1, year, today))
+        return None
+    if name := found.get("month"):
+        nth = _nth(language, found["day"])
+        day, _ = _day(nth, int(months[name]) + 1, found.get("year"), today, is_past)
+        return day.replace(day=int(found.get("from_day", nth))), day
+    if what := found.get("what"):
+        return _named(language, what, step - ("but_one" in found), today)
+    if of_week := found.get("of_week"):
+        monday, _ = _moved("week", step, today)
         return _weekday(int(_values(language, "weekday")[of_week]), 0, monday)
     if "weekend" in found:
         first, last = _moved("weekend", 0, today)
         return _moved("weekend", -1, today) if is_past and first >= today else (first, last)
     if weekday := found.get("weekday", found.get("bare_weekday") if is_past else None):
-        return _named(language, weekday, -1 if is_past else 1, today)
-    if month := found.get("in_month"):
-        return _month(int(months[month]) + 1, found.get("in_year"), today)
-    if nth := found.get("nth", found.get("bare_nth") if is_past else None):
-        is_before = is_past and int(nth) > today.day
-        first = _moved("month", -is_before, today)[0]
-        return first.replace(day=int(nth)), first.replace(day=int(nth))
+        last, _ = _named(language, weekday, -1 if is_past else 1, today)
+        begun, _ = _named(language, found.get("from_weekday", weekday), 0, last)
+        return last - (last - begun) % timedelta(weeks=1), last
+    if name := found.get("in_month"):
+        return _month(int(months[name]) + 1, found.get("in_year"), today)
+    named = found.get("nth", found.get("bare_nth") if is_past else None)
+    if named and (named.isdigit() or not _is_another_nth(language, match)):
+        nth = _nth(language, named)
+        first, _ = _moved("month", -(is_past and nth > today.day), today)
+        return first.replace(day=int(found.get("from_nth", nth))), first.replace(day=nth)
     return None
+
+
+def _counts(language: str, count: str) -> tuple[int, int]:
+    """The number that a word says, as the fewest and most that it may mean."""
+    number = _values(language, "number").get(count, count)
+    return (int(number), int(number)) if number.isdigit() else _FEW_UNITS
+
+
+def _nth(language: str, day: str) -> int:
+    return int(day) if day.isdigit() else int(_values(language, "day_number")[day]) + 1
+
+
+def _is_another_nth(language: str, match: Match[str]) -> bool:
+    """True for `on the third attempt`, and for `le premier`: that is no day."""
+    after = _WORD.match(match.string, match.end() + 1)
+    is_first = _nth(language, match["nth__2"]) == 1 and language in ("french", "spanish")
+    return is_first or (after is not None and not stops(after[0], language))
+
+
+def _counted(language: str, count: int, found: Mapping[str, str], today: date) -> _Days:
+    """So many units before today, or before another day: `a week ago yesterday`."""
+    near, weekdays = _values(language, "near"), _values(language, "weekday")
+    unit, origin = found["units"], found.get("origin", "")
+    if weekday := next(filter(unit.startswith, weekdays), None):
+        return _weekday(int(weekdays[weekday]), -count, today)
+    days = _ago(_values(language, "unit")[unit], count, today)
+    if weekday := next(filter(origin.endswith, weekdays), None):
+        return _weekday(int(weekdays[weekday]), 0, days[0])
+    return _moved("day", int(near[origin]), days[0]) if origin else days
+
+
+def _part_of(language: str, found: Mapping[str, str], month: _Days) -> _Days:
+    """The start, the first Saturday, the second week or the last days of a month."""
+    first, last = month
+    if edge := found.get("edge"):
+        start, end = _EDGES[int(_values(language, "edge")[edge])]
+    else:
+        rank, what = int(_values(language, "rank")[found["rank"]]) - 1, found["ranked"]
+        weekday = int(_values(language, "weekday").get(what, first.weekday()))
+        begun = 1 + (weekday - first.weekday()) % _WEEK
+        part = _values(language, "part_of").get(what, "")
+        spans = _PARTS_OF_MONTH.get(part) or [
+            (day, day) for day in range(begun, last.day + 1, _WEEK if not part else 1)
+        ]
+        start, end = spans[rank]
+    return first.replace(day=start), first.replace(day=min(end, last.day))
 
 
 def _hours(phrase: str) -> range:
@@ -399,8 +530,9 @@ def _hours(phrase: str) -> range:
 
 def _around(match: Match[str], age: timedelta) -> int:
     named = match.groupdict()
-    is_counted = named.get("count") or named.get("counted")
-    return age.days // _VAGUE if is_counted and age.days >= _WEEK else 0
+    is_counted = named.get("count") or named.get("count__2") or named.get("near")
+    is_exact = named.get("origin") or named.get("origin__2")
+    return age.days // _VAGUE if is_counted and not is_exact and age.days >= _WEEK else 0
 
 
 def _step(language: str, side: str) -> int:
@@ -452,6 +584,9 @@ def _moved(unit: str, count: int, today: date) -> _Days:
     if unit in ("week", "weekend"):
         monday = today - timedelta(days=today.weekday()) + timedelta(weeks=count)
         return monday + timedelta(days=5 * (unit == "weekend")), monday + timedelta(days=6)
+    if unit == "fortnight":
+        day = today + timedelta(days=count * _LENGTHS[unit])
+        return min(day, today), max(day, today)
     if unit == "month":
         months = today.year * 12 + today.month - 1 + count
         return _month(months % 12 + 1, str(months // 12), today)
@@ -463,8 +598,8 @@ def _ago(unit: str, count: int, today: date) -> _Days:
     """The day so many units before; of a weekend its days."""
     if unit == "weekend":
         return _moved(unit, -count, today)
-    if unit in ("day", "week"):
-        return _moved("day", -count * (_WEEK if unit == "week" else 1), today)
+    if unit in _LENGTHS:
+        return _moved("day", -count * _LENGTHS[unit], today)
     first, last = _moved("month", -count * (12 if unit == "year" else 1), today)
     day = first.replace(day=min(today.day, last.day))
     return day, day

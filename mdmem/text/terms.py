@@ -240,7 +240,18 @@ _WEAK_WORDS = "kind type sort many much often according"
 _LIGHT_WORDS = """
     ask begin come feel find get give go happen keep know let look make mean need put say see start
     take tell think try use want us
+    although because unless whereas whether while though
+    about above across after against along among around away back before behind below beneath beside
+    between beyond despite during except inside near off onto outside past round since through
+    throughout till toward towards until upon via within without
+    ago already also always another anybody anyone anything anywhere else enough even ever every
+    everybody everyone everything everywhere hardly however instead least less maybe much neither
+    never nobody none nor nothing often once one perhaps quite rather really seldom several somebody
+    someone something somewhere sometimes soon still together too twice usually well yet actually
+    must ought shall able supposed hers herself himself itself mine myself ours ourselves theirs
+    themselves yourself those whose first second next last
 """
+"""Verbs of little meaning, conjunctions, prepositions, adverbs and pronouns."""
 
 MAX_TERMS = 100
 """Maximum words of a query, and again characters; the rest is not searched for."""
