@@ -324,6 +324,7 @@ class TestDaysOfAQuestion:
             "every other Monday",
             "the sixth Sunday of June",
             "who rang half a year ago",
+            "what did we see a few years back",
         ],
     )
     def test_what_names_none(self, question: str):

@@ -328,17 +328,18 @@ def _by_worth(
     `is_worth_asked`: likeness and the kind of answer count too.
     """
     of_days = replace(query.filter, since=days.first, until=days.last)
-    shown = {results.place_of(each.row) for each in own}
+    meaning = query.meaning if is_worth_asked else None
+    is_asked = meaning is not None and (meaning.is_always_asked or not own)
+    kinds = ranking.kinds_asked(query.query) if is_worth_asked else 0
+    read = _MOST_READ if kinds or is_asked else most + len(own)
     lists_others = days.looks_back and not finder.is_laid_over
-    listed = finder.newest(of_days, query.today, _MOST_READ)[0] if lists_others else ()
+    listed = finder.newest(of_days, query.today, read)[0] if lists_others else ()
+    shown = {results.place_of(each.row) for each in own}
     others = sorted(
         (each for each in listed if results.place_of(each.row) not in shown),
         key=lambda each: (each.hit.day is None, results.position_key(each.row)),
     )
-    meaning = query.meaning if is_worth_asked else None
-    is_asked = meaning is not None and (meaning.is_always_asked or not own)
     likeness = _likeness(finder, meaning, [*own, *others]) if meaning and is_asked else {}
-    kinds = ranking.kinds_asked(query.query) if is_worth_asked else 0
     best = max((each.hit.score for each in own), default=1.0)
 
     def worth(each: Match) -> float:

@@ -10,7 +10,7 @@ import unicodedata
 from calendar import monthrange
 from collections.abc import Callable, Iterator, Mapping
 from datetime import date, timedelta
-from functools import cache, partial
+from functools import cache, lru_cache, partial
 from itertools import chain
 from re import Match, Pattern
 
@@ -228,6 +228,7 @@ _PARTS_OF_MONTH = {
     "week": ((1, 7), (8, 14), (15, 21), (22, 28), (25, 31)),
 }
 """The last one is the last."""
+_QUESTIONS_KEPT = 64
 _WEEK = 7
 _LENGTHS = {"day": 1, "week": _WEEK, "fortnight": 2 * _WEEK}
 _VAGUE = 5
@@ -255,6 +256,7 @@ class AskedDays:
 _Days = tuple[date, date]
 
 
+@lru_cache(maxsize=_QUESTIONS_KEPT)
 def asked_days(question: str, today: date) -> AskedDays | None:
     """The days that a question names; None where it names none, or those of every week."""
     plain = _plain(question)
@@ -370,9 +372,9 @@ def _pattern(language: str) -> Pattern[str]:
     side = f"(?:{_any(language, 'last', 'before_last', 'this', 'next')})"
     what = f"(?:{_any(language, 'unit', 'weekday', 'month')})"
     units = _values(language, "unit")
-    week, weekend = (
+    day, week, weekend = (
         f"(?:{'|'.join(word.replace(' ', '[ ]') for word in units if units[word] == unit)})"
-        for unit in ("week", "weekend")
+        for unit in ("day", "week", "weekend")
     )
     skip = rf"(?:{any_of['skip']}\ )"
     on = rf"(?:{_any(language, 'on', 'in')})\ {skip}?"
@@ -383,7 +385,7 @@ def _pattern(language: str) -> Pattern[str]:
     up_to = rf"{_NTH}(?:\ {any_of['to']}\ {led}|\ ?[-–]\ ?)"
     counted_in = rf"(?:{any_of['unit']}|{any_of['weekday']}(?:s|en)?)"
     year = rf"(?:,?\ {skip}?(?P<{{}}>\d{{{{4}}}}))?"
-    count = rf"(?:\d{{1,3}}|{_any(language, 'number')}|{_FEW})"
+    count = rf"(?:\d{{1,3}}|{_any(language, 'number')}|(?:{_FEW})(?=\ (?:{day}|{week})))"
     from_day = rf"(?:{any_of['near']}|{led}{any_of['weekday']})"
     bare_end = r"(?=\s*(?:[?!.,;]|$))" if language in ("french", "spanish") else "(?!)"
     ago = rf"{any_of['before']}\ {count}|{count}\ {counted_in}\ {any_of['behind']}"
@@ -395,8 +397,8 @@ def _pattern(language: str) -> Pattern[str]:
             {any_of["before"]}\ (?P<count>{count})\ (?P<units>{counted_in})
             |(?P<count__2>{count})\ (?P<units__2>{counted_in})\ {any_of["behind"]}
         )(?:,?\ (?P<origin__2>{from_day}))?
-        |{led}(?:{any_of["last"]}\ (?P<recent>{count})|(?P<recent__2>{count})\ {any_of["last"]})
-            \ (?P<recent_units>{any_of["unit"]})
+        |{led}(?:{any_of["last"]}\ (?P<recent>{count}|{_FEW})
+            |(?P<recent__2>{count}|{_FEW})\ {any_of["last"]})\ (?P<recent_units>{any_of["unit"]})
         |{led}(?P<edge>{any_of["edge"]})[ -](?:in\ )?{skip}*
             (?:(?P<side__3>{side})\ )?(?P<of_month>{any_of["month"]}|{any_of["unit"]})
             {year.format("of_year")}
