@@ -334,6 +334,8 @@ def _by_worth(
     read = _MOST_READ if kinds or is_asked else most + len(own)
     lists_others = days.looks_back and not finder.is_laid_over
     listed = finder.newest(of_days, query.today, read)[0] if lists_others else ()
+    if len(listed) == read and any(each.hit.day is None for each in listed):  # committed that day
+        listed = finder.newest(of_days, query.today, _MOST_READ)[0]
     shown = {results.place_of(each.row) for each in own}
     others = sorted(
         (each for each in listed if results.place_of(each.row) not in shown),
