@@ -200,7 +200,7 @@ def test_an_overtaken_part_of_which_nothing_stands() -> None:
 
 def test_what_takes_an_overtaken_part_can_be_pasted() -> None:
     change = PartTaking("0123abcd", part("Some words.", "Other words."))
-    words = shlex.split(overtaken(change, "x").hint.rpartition(": ")[2])
+    words = shlex.split(overtaken(change, "x").marked_hint.rpartition(": ")[2])
     assert words == [*shlex.split(verb("accept")), "0123abcd", change.part.name, field("anyway")]
 
 

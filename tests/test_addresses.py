@@ -86,14 +86,14 @@ def test_not_found_names_the_nearest() -> None:
     with pytest.raises(SectionProblem) as caught:
         find_section(parse(TREE), "Hoem")
     assert caught.value.code == "section-not-found"
-    assert caught.value.hint == "Did you mean Memory > Home?"
+    assert caught.value.marked_hint == "Did you mean Memory > Home?"
     assert caught.value.details["near"] == ["Memory > Home"]
     with pytest.raises(SectionProblem) as caught:
         find_section(parse("text\n"), "A", remedy=create_remedy())
-    assert field("create") in caught.value.hint
+    assert field("create") in caught.value.marked_hint
     with pytest.raises(SectionProblem) as caught:
         find_section(parse("text\n"), "A")
-    assert field("create") not in caught.value.hint
+    assert field("create") not in caught.value.marked_hint
 
 
 def test_ambiguous_lists_path_and_line_and_a_number_chooses() -> None:
@@ -105,7 +105,7 @@ def test_ambiguous_lists_path_and_line_and_a_number_chooses() -> None:
         {"section": "Memory > Work > Notes", "line": 5},
         {"section": "Memory > Home > Notes", "line": 9},
     ]
-    assert caught.value.hint.endswith(f"Give the whole path or {field('nth')} N.")
+    assert caught.value.marked_hint.endswith(f"Give the whole path or {field('nth')} N.")
     assert find_section(document, "Notes", 2).start == 8
     assert find_section(document, "Home", 1).start == 6
     for number in (0, 3, -1):
@@ -118,7 +118,7 @@ def test_ambiguous_lists_path_and_line_and_a_number_chooses() -> None:
 def test_a_whole_path_is_no_advice_where_it_is_ambiguous_itself(text: str) -> None:
     with pytest.raises(SectionProblem) as caught:
         find_section(parse(text), "A")
-    assert caught.value.hint.endswith(f" (line 3). Give {field('nth')} N.")
+    assert caught.value.marked_hint.endswith(f" (line 3). Give {field('nth')} N.")
 
 
 def similar(titles: list[str], address: str) -> list[str]:
@@ -185,15 +185,15 @@ def test_eight_sections_are_listed_at_most() -> None:
     with pytest.raises(SectionProblem) as caught:
         find_section(nine, "xyz")
     listed = "Sections in this file: A; B; C; D; E; F; G; H."
-    assert caught.value.hint == listed
+    assert caught.value.marked_hint == listed
     with pytest.raises(SectionProblem) as caught:
         find_section(nine, "xyz", remedy=create_remedy())
-    assert caught.value.hint == f"{listed} Add {field('create')} to create the section."
+    assert caught.value.marked_hint == f"{listed} Add {field('create')} to create the section."
     same = parse("".join(f"# {name}\n## Same\n" for name in "ABCDEFGHI"))
     with pytest.raises(SectionProblem) as caught:
         find_section(same, "Same")
-    assert caught.value.hint.startswith("They are A > Same (line 2); B > Same (line 4); ")
-    assert caught.value.hint.endswith(
+    assert caught.value.marked_hint.startswith("They are A > Same (line 2); B > Same (line 4); ")
+    assert caught.value.marked_hint.endswith(
         f"H > Same (line 16). Give the whole path or {field('nth')} N."
     )
     assert len(caught.value.details["sections"]) == 9

@@ -215,7 +215,7 @@ class TestMemoryThatTakesNothing:
             with pytest.raises(MdmemError) as refused:
                 dream(at)
             assert refused.value.code == code
-            assert "--nth" not in in_flags(refused.value.hint)
+            assert "--nth" not in in_flags(refused.value.marked_hint)
         at.write("MEMORY.md", mended)
         at.commit()
         assert self.TEXT in fates(dream(at))

@@ -503,7 +503,9 @@ def test_refusals_of_write_item(arguments: dict[str, Any], code: str) -> None:
 def test_tags_in_one_word_are_told_how(tag: str, is_several: bool) -> None:
     with pytest.raises(TextProblem) as caught:
         write_item("a", tags=[tag])
-    assert caught.value.hint == (f"Give {field('tags')} once for each tag." if is_several else "")
+    assert caught.value.marked_hint == (
+        f"Give {field('tags')} once for each tag." if is_several else ""
+    )
 
 
 def test_the_first_paragraph_of_an_item() -> None:

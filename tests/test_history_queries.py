@@ -44,7 +44,7 @@ class TestFactHistory:
             asks[name]()
         near = "Did you mean Memory > Work?; " if name in ("blame", "show") else ""
         assert (
-            failure.value.hint
+            failure.value.marked_hint
             == f'{near}Did you mean "employer: works at Notion"? {verb(name)} {ids[3]}'
         )
 
@@ -85,7 +85,7 @@ class TestFactHistory:
             with pytest.raises(MdmemError) as failure:
                 dated.on("2026-05-02").apply(change)
             assert (
-                failure.value.hint
+                failure.value.marked_hint
                 == f"It is a file. To see its changes: {verb('history')} MEMORY.md"
             )
 
@@ -94,12 +94,12 @@ class TestFactHistory:
         with pytest.raises(MdmemError) as failure:
             dated.on("2026-05-01").apply(Contradict("employer: works at Figma", "lives in Oslo"))
         assert failure.value.message == "'employer: works at Figma' is no longer current"
-        assert failure.value.hint == f"To see what happened: {verb('history')} {ids[2]}"
+        assert failure.value.marked_hint == f"To see what happened: {verb('history')} {ids[2]}"
 
     def test_one_that_stands_elsewhere(self, dated: DatedMemory) -> None:
         with pytest.raises(MdmemError) as failure:
             dated.on("2026-05-01").apply(Forget("lives in Oslo", section="Work"))
-        assert failure.value.hint == "It is in MEMORY.md: Memory > Home."
+        assert failure.value.marked_hint == "It is in MEMORY.md: Memory > Home."
 
     def test_the_address_of_several_sections_is_ambiguous(self, dated: DatedMemory) -> None:
         dated.at.write(

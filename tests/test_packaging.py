@@ -75,7 +75,7 @@ def test_there_is_a_shim_for_every_hook():
 
 def test_the_package_says_that_it_is_typed():
     assert files("mdmem").joinpath("py.typed").is_file()
-    assert SETUPTOOLS["package-data"]["mdmem"] == ["py.typed"]
+    assert SETUPTOOLS["package-data"]["mdmem"] == ["__init__.pyi", "py.typed"]
 
 
 def test_version(world: World, tmp_path: Path):

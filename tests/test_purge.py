@@ -130,7 +130,7 @@ def test_a_key_is_its_fact_with_the_value(at: Desk):
     with pytest.raises(FactProblem, match="no current fact has the key 'phone'") as refused:
         memory(at).purge(Purge("phone"))
     assert (refused.value.code, at.tree_state()) == ("fact-not-found", before)
-    assert plain(refused.value.hint).endswith("as a list item: forget (purge) '- phone'")
+    assert refused.value.hint.endswith("as a list item: forget (purge) '- phone'")
     memory(at).purge(Purge("Phone: Anna 444"))
     assert "Anna" not in at.git("log", "-p", "--all", "--format=%B")
 
@@ -151,9 +151,7 @@ def test_a_key_of_several_facts_and_of_a_log(at: Desk):
     with pytest.raises(FactProblem) as refused:
         memory(at).plan_purge(Purge("phone"))
     assert refused.value.code == "fact-ambiguous"
-    assert plain(refused.value.hint).startswith(
-        "Give the id. To purge the word itself everywhere, "
-    )
+    assert refused.value.hint.startswith("Give the id. To purge the word itself everywhere, ")
     at.write("memory/a.md", "- phone: Anna 555\n")
     at.write("memory/2026-03-01.md", "- phone: Bob 666\n")
     memory(at).purge(Purge("phone"))

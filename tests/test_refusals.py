@@ -58,7 +58,7 @@ def test_the_first_error_that_is_not_allowed_is_told() -> None:
     ]
     with pytest.raises(RefusedChange) as caught:
         refuse_errors(problems, frozenset({"shrink"}))
-    assert (caught.value.code, caught.value.message, caught.value.hint) == (
+    assert (caught.value.code, caught.value.message, caught.value.marked_hint) == (
         "conflict-marker",
         "a.md:4: it is conflict-marker",
         "Do it.",
@@ -70,7 +70,7 @@ def test_a_secret_is_refused_with_its_kind() -> None:
     (secret,) = secrets_in_text("title", TOKEN)
     with pytest.raises(RefusedChange) as caught:
         refuse_errors([secret], frozenset({"shrink"}))
-    assert (caught.value.code, caught.value.hint, caught.value.details) == (
+    assert (caught.value.code, caught.value.marked_hint, caught.value.details) == (
         "secret-found",
         secret.hint,
         {"line": 1, "kind": "github-token"},

@@ -466,7 +466,7 @@ class TestWhichWorkspace:
             with pytest.raises(MdmemError) as failure:
                 find_workspace(named, environment)
             assert failure.value.code == "no-workspace"
-            assert verb("init") in failure.value.hint
+            assert verb("init") in failure.value.marked_hint
 
     def test_those_that_were_used(self, world: World, repository: Path):
         first, second = desk(world, repository, "ü/a b"), desk(world, repository, "ü/a-b")

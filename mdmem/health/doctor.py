@@ -86,7 +86,9 @@ def run_check(name: str, inspection: Inspection) -> list[Finding]:
     except (MdmemError, OSError) as problem:
         failure = as_failure(problem)
         findings.append(
-            Finding(check=name, level=Level.ERROR, message=failure.message, hint=failure.hint)
+            Finding(
+                check=name, level=Level.ERROR, message=failure.message, hint=failure.marked_hint
+            )
         )
     return [_without_secrets(finding) for finding in findings]
 

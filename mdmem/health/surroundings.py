@@ -250,7 +250,7 @@ def _check_instructions(inspection: Inspection) -> Iterator[Finding]:
                 check="agents",
                 level=Level.WARNING,
                 message=f"{name}: {problem.message}",
-                hint=problem.hint,
+                hint=problem.marked_hint,
             )
             continue
         if is_old:
@@ -319,7 +319,7 @@ def check_settings(inspection: Inspection) -> Iterator[Finding]:
     settings, problems = _usable_settings(inspection)
     for problem in problems:
         yield Finding(
-            check="settings", level=Level.ERROR, message=problem.message, hint=problem.hint
+            check="settings", level=Level.ERROR, message=problem.message, hint=problem.marked_hint
         )
     present = [
         str(path)
@@ -403,7 +403,7 @@ def check_repository(inspection: Inspection) -> Iterator[Finding]:
             check="repository",
             level=Level.WARNING,
             message=f"{problem.message}; nothing can be written now",
-            hint=problem.hint,
+            hint=problem.marked_hint,
         )
     else:
         yield Finding(
@@ -591,7 +591,7 @@ def _install_hooks(folder: Path, not_installed: str) -> Iterator[Finding]:
         hook_files.install(folder, sys.executable)
     except RepositoryProblem as problem:
         yield Finding(
-            check="hooks", level=Level.WARNING, message=problem.message, hint=problem.hint
+            check="hooks", level=Level.WARNING, message=problem.message, hint=problem.marked_hint
         )
     else:
         yield Finding(
@@ -610,7 +610,7 @@ def check_sync(inspection: Inspection) -> Iterator[Finding]:
                 check="sync",
                 level=Level.WARNING,
                 message=f'sync = "auto", and {problem.message}',
-                hint=problem.hint,
+                hint=problem.marked_hint,
             )
     state = load_state(workspace)
     if state is None:

@@ -227,7 +227,7 @@ def missing_file(workspace: Workspace, path: str, otherwise: str = "") -> PathPr
 def without_namesake(problem: SectionProblem, word: str, path: FilePath | None) -> SectionProblem:
     """`section-not-found` for a word that could have named a key or a fact, too."""
     message = f"no section, key or fact {word[:80]!r}{f' in {path}' if path else ''}"
-    return SectionProblem(problem.code, message, problem.hint, **problem.details)
+    return SectionProblem(problem.code, message, problem.marked_hint, **problem.details)
 
 
 def with_suggestions(
@@ -255,7 +255,7 @@ def with_suggestions(
         sentences.append(f"It is a key: {verb('facts', 'key')} {shell_word(word)}")
     if not sentences:
         return problem
-    similar = [problem.hint] if problem.details.get("near") else []
+    similar = [problem.marked_hint] if problem.details.get("near") else []
     return SectionProblem(
         problem.code, problem.message, "; ".join([*sentences, *similar]), **problem.details
     )
@@ -874,7 +874,7 @@ def with_similar_facts(
     hint = similar_facts_hint(trail, words, command, path)
     if not hint:
         return problem
-    sections = [problem.hint] if problem.details.get("near") else []
+    sections = [problem.marked_hint] if problem.details.get("near") else []
     return SectionProblem(
         problem.code, problem.message, "; ".join([*sections, hint]), **problem.details
     )

@@ -130,6 +130,8 @@ class Memory:
     def __init__(
         self, workspace: Workspace, say: Say = _silent, progress: Progress | None = None
     ) -> None:
+        if not isinstance(workspace, Workspace):
+            raise TypeError(f"to open a memory: mdmem.open({str(workspace)!r})")
         self._workspace = workspace
         self._say = say
         self._progress = progress

@@ -247,7 +247,7 @@ def _require_not_removed(existing: Repository, was_workspace: bool) -> None:
         return
     removed = removed_from(existing, [existing])
     if removed and not (was_workspace and "commit" in removed.details):
-        hint = f"{removed.hint}\nFor a new memory instead, use {field('here')}."
+        hint = f"{removed.marked_hint}\nFor a new memory instead, use {field('here')}."
         raise WorkspaceProblem(removed.code, removed.message, hint, **removed.details)
 
 
@@ -509,7 +509,7 @@ def _install_hooks(workspace: Workspace) -> tuple[tuple[str, ...], tuple[str, ..
     except RepositoryProblem as problem:
         if problem.code != "hooks-managed":
             raise
-        return (), (f"hooks were not installed: {problem.message}", problem.hint)
+        return (), (f"hooks were not installed: {problem.message}", problem.marked_hint)
 
 
 def _set_up_merging(workspace: Workspace) -> tuple[tuple[str, ...], tuple[str, ...]]:

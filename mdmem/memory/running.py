@@ -111,5 +111,7 @@ def _tried(workspace: Workspace, name: str, work: _Work) -> StepResult:
 def _failed(record: StepRecord, problem: MdmemError | OSError) -> StepResult:
     failure = as_failure(problem)
     return StepResult(
-        record=record, message=secrets.redact(failure.message), hint=secrets.redact(failure.hint)
+        record=record,
+        message=secrets.redact(failure.message),
+        hint=secrets.redact(failure.marked_hint),
     )

@@ -183,7 +183,8 @@ T = TypeVar("T")
 class MdmemError(Exception):
     """An expected failure. `details` are further values for the JSON error object.
 
-    `message` and `hint` name fields and verbs as `wording` has them; `str()` has them plain.
+    `message` and `marked_hint` name fields and verbs as `field` and `verb` do, for a door that says
+    them in its own words; `str()` and `hint` are plain text.
     """
 
     exit_status = 1
@@ -192,8 +193,13 @@ class MdmemError(Exception):
         super().__init__(plain(message))
         self.code = code
         self.message = message
-        self.hint = hint
+        self.marked_hint = hint
         self.details: Mapping[str, Any] = details
+
+    @property
+    def hint(self) -> str:
+        """The next step; may be empty."""
+        return plain(self.marked_hint)
 
 
 class UsageProblem(MdmemError):
@@ -312,7 +318,9 @@ def _print_failure(
     if as_json:
         print(json_line(failure_json(failure, translate)), file=sys.stderr)
         return
-    message, hint = (translate(secrets.redact(text)) for text in (failure.message, failure.hint))
+    message, hint = (
+        translate(secrets.redact(text)) for text in (failure.message, failure.marked_hint)
+    )
     print(fit(f"mdmem: {printable(message)}"), file=sys.stderr)
     if hint:
         print(fit(f"hint: {printable(hint)}"), file=sys.stderr)
@@ -323,7 +331,7 @@ def failure_json(failure: MdmemError, translate: Callable[[str], str] = plain) -
     return {
         "error": failure.code,
         "message": translate(secrets.redact(failure.message)),
-        "hint": translate(secrets.redact(failure.hint)),
+        "hint": translate(secrets.redact(failure.marked_hint)),
         **secrets.redact_values(failure.details),
     }
 

@@ -413,7 +413,7 @@ def failure_title(status: int) -> str:
 
 
 def error_page(problem: MdmemError, status: int, query: str = "") -> Page:
-    message, hint = map(secrets.redact, (problem.message, problem.hint))
+    message, hint = map(secrets.redact, (problem.message, problem.marked_hint))
     return Page(
         template="error",
         title="Not found" if status == 404 else failure_title(status),

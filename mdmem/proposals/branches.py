@@ -187,7 +187,7 @@ def read_each(
                 id=refs[0].id,
                 branch=refs[0].name.removeprefix("refs/heads/"),
                 reason=problem.message,
-                hint=problem.hint or "To see more: git fsck",
+                hint=problem.marked_hint or "To see more: git fsck",
             )
             return [], (unreadable,)
     middle = len(refs) // 2

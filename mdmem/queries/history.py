@@ -184,7 +184,7 @@ def _no_such_past(
     if not hint:
         is_telling = path is not None or problem.details.get("near")
         hint = (
-            problem.hint
+            problem.marked_hint
             if is_telling
             else f"To find words: {verb('search')} QUERY; to list sections: {verb('outline')}"
         )

@@ -378,7 +378,7 @@ def check_files(workspace: Workspace, names: tuple[str, ...]) -> tuple[Problem, 
                 code=problem.code,
                 level="warning",
                 message=problem.message,
-                hint=problem.hint,
+                hint=problem.marked_hint,
             )
             problems.append(unreadable)
             continue

@@ -146,7 +146,7 @@ def commits_reached(
     except RepositoryProblem as problem:
         raise RepositoryProblem(
             "broken-repository",
-            f"git cannot read the history: {problem.hint or problem.message}",
+            f"git cannot read the history: {problem.marked_hint or problem.message}",
             "For details: git fsck",
         ) from problem
 

@@ -446,7 +446,7 @@ def _warnings(path: str, data: bytes, kind: FileKind, settings: Settings) -> lis
 def _unsupported(path: str, failure: PathProblem) -> _FileWarning:
     message = f"{failure.message}; it is neither edited nor searched"
     return _FileWarning(
-        ("unsupported-file",), _warning(path, 1, "unsupported-file", message, failure.hint)
+        ("unsupported-file",), _warning(path, 1, "unsupported-file", message, failure.marked_hint)
     )
 
 

@@ -29,7 +29,7 @@ def _edit(
     except SectionProblem as problem:
         details = problem.details
         hint = (
-            f"{problem.hint}\nNow: {_quote(details['now'])}\nBefore that commit:"
+            f"{problem.marked_hint}\nNow: {_quote(details['now'])}\nBefore that commit:"
             f" {_quote(details['then'])}"
         )
         raise SectionProblem(

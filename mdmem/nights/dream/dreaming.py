@@ -431,8 +431,8 @@ def _with_night_hint(problem: MdmemError) -> MdmemError:
     """Replace a hint about sections: nobody gives one here."""
     if problem.code == "section-ambiguous":
         hint = (
-            f"{problem.hint.partition('. ')[0]}. Give one of them another title: a night writes to"
-            " the section of an entry's kind."
+            f"{problem.marked_hint.partition('. ')[0]}. Give one of them another title: a night"
+            " writes to the section of an entry's kind."
         )
         return SectionProblem(problem.code, problem.message, hint, **problem.details)
     return problem

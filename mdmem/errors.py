@@ -1,0 +1,41 @@
+"""The failures that mdmem raises, each with a message, a hint, and a code (docs/errors.md)."""
+
+from mdmem.model.errors import (
+    DateProblem,
+    FactProblem,
+    HistoryProblem,
+    LabelProblem,
+    MdmemError,
+    PackageProblem,
+    PathProblem,
+    ProposalProblem,
+    RefusedChange,
+    RepositoryProblem,
+    SectionProblem,
+    StorageProblem,
+    SyncProblem,
+    TextProblem,
+    TranscriptProblem,
+    UsageProblem,
+    WorkspaceProblem,
+)
+
+__all__ = [
+    "DateProblem",
+    "FactProblem",
+    "HistoryProblem",
+    "LabelProblem",
+    "MdmemError",
+    "PackageProblem",
+    "PathProblem",
+    "ProposalProblem",
+    "RefusedChange",
+    "RepositoryProblem",
+    "SectionProblem",
+    "StorageProblem",
+    "SyncProblem",
+    "TextProblem",
+    "TranscriptProblem",
+    "UsageProblem",
+    "WorkspaceProblem",
+]
