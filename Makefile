@@ -13,7 +13,7 @@ PYTEST := PYTHONDONTWRITEBYTECODE= $(VENV)/bin/python -m pytest
 # In processes side by side.
 TESTS := PYTHONDONTWRITEBYTECODE= $(VENV)/bin/python tests/parts.py
 
-.PHONY: demo check quick near map test test-all test-slow test-clients test-page test-plain test-server suite lint explore mutants docs bench clean
+.PHONY: demo check quick near map test test-all test-slow test-clients test-page test-stores test-plain test-server suite lint explore mutants docs bench clean
 
 demo: $(STAMP)
 	@PATH="$(CURDIR)/$(VENV)/bin:$$PATH" sh docs/demo.sh
@@ -58,6 +58,13 @@ test-clients: $(STAMP)
 test-page: $(STAMP)
 	-$(VENV)/bin/python -m pip install --quiet "playwright>=1.50"
 	$(PYTEST) -rs -m browser tests/test_page_browser.py
+
+# LangGraph's own tests of stores, from its source packages, with mdmem's store in place of theirs; then the tests that its packages are for.
+test-stores: $(STAMP)
+	$(VENV)/bin/python -m venv $(VENV)/stores
+	$(VENV)/stores/bin/python -m pip install --quiet --editable ".[dev,langgraph]" deepagents langmem pytest-mock pytest-asyncio setuptools hatchling
+	$(VENV)/stores/bin/python tests/upstream_store.py
+	$(VENV)/stores/bin/python -m pytest -p no:asyncio -m "" tests/test_langgraph.py tests/test_langgraph_agents.py
 
 # The suite with the standard library's dataclasses in place of startup/records.
 test-plain: $(STAMP)

@@ -32,7 +32,7 @@ TOPICS = {
     "hosts": "Set up an agent's host: Cursor, opencode, Gemini CLI and others",
     "any-mcp-client": "Use it with any MCP client",
     "anthropic-sdk": "Use it with the Anthropic SDK",
-    "library": "In Python: mdmem.open, LangGraph's store, Google ADK's memory",
+    "library": "In Python: mdmem.open, LangGraph's store",
     "agents": "How an agent uses mdmem",
     "machines": "Several machines, agents and people: mdmem sync, pools",
     "obsidian": "A vault of Obsidian: what agents see, links, daily notes",

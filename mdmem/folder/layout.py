@@ -24,6 +24,7 @@ CURATED_NAMES = ("MEMORY.md", "memory.md")
 WORKSPACE_MARKS = (SETTINGS_NAME, *CURATED_NAMES)
 PROFILE_NAMES = ("USER.md", "SOUL.md", "IDENTITY.md")
 BOOTSTRAP_NAMES = ("AGENTS.md", "TOOLS.md", "HEARTBEAT.md", "CLAUDE.md")
+STORE = "memory/store"
 TASKS_PATH = FilePath("memory/tasks.md")
 NEW_TASKS = "# Tasks\n"
 
@@ -435,6 +436,11 @@ def require_no_mark(path: str) -> None:
             f"{path} would make another workspace of {folder}",
             f"Choose another name, such as {folder}/notes.md.",
         )
+
+
+def is_store(path: str) -> bool:
+    """True for a file of a program's store, in which names are compared as they are written."""
+    return path.startswith((f"{STORE}/", f"{STORE}."))
 
 
 def parse_path(text: str) -> FilePath:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,7 +11,15 @@ from mdmem import secrets
 from mdmem.events import EventRecorder
 from mdmem.folder.files import SYNC_NEWS
 from mdmem.folder.trust import Ruling
-from mdmem.model import PATH_SEPARATOR, RUNS_NAME, CommitId, FactId, FilePath, Problem
+from mdmem.model import (
+    PATH_SEPARATOR,
+    RUNS_NAME,
+    CommitId,
+    FactId,
+    FilePath,
+    Problem,
+    SectionPath,
+)
 from mdmem.model.errors import FactProblem
 from mdmem.model.writes import (
     Action,
@@ -31,6 +39,8 @@ from mdmem.startup.records import replace
 from mdmem.workspace import Progress, Say, Workspace, find_workspace, open_at, open_in, refresh
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from mdmem.changes.tasks import Tasks
     from mdmem.context.given import GuardedTexts
     from mdmem.health.doctor import Finding
@@ -512,6 +522,12 @@ class Memory:
                 if answer.cites
                 else answer
             )
+
+    def section_times(
+        self, file: FilePath, sections: Collection[SectionPath]
+    ) -> Mapping[SectionPath, tuple[datetime, datetime]]:
+        """The times of the first and the last commit of sections; without those of no commit."""
+        return module("queries.history").section_times(self.workspace, file, sections, self._say)
 
     def successors(self, facts: Sequence[FactId]) -> Mapping[FactId, FactId]:
         """The current facts that have replaced facts which are no longer current."""

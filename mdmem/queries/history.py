@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
-from datetime import date
+from datetime import date, datetime
 from itertools import groupby
 from operator import attrgetter
 from typing import NamedTuple
@@ -13,7 +13,7 @@ from typing import NamedTuple
 from mdmem.folder import files
 from mdmem.folder.layout import is_markdown
 from mdmem.lookup import lookup
-from mdmem.model import FactId, FilePath, OtherReading, Status
+from mdmem.model import FactId, FilePath, OtherReading, SectionPath, Status
 from mdmem.model.errors import (
     FactProblem,
     PathProblem,
@@ -220,6 +220,22 @@ def _section_history(past: Past, file: FilePath | None, request: ShowHistory) ->
         total=len(changes),
         first=past.time_of(changes[-1].commit) if changes else None,
     )
+
+
+def section_times(
+    workspace: Workspace, path: FilePath, sections: Collection[SectionPath], say: Say
+) -> dict[SectionPath, tuple[datetime, datetime]]:
+    """The times of the first and the last change of sections that are in a commit."""
+    with look_back(workspace, say) as past:
+        changes = {
+            revision.section: [
+                past.time_of(each.begun)
+                for each in past.trail.section_outline(revision)
+                if not each.unchanged_text
+            ]
+            for revision in past.trail.live_revisions(path, sections)
+        }
+    return {section: (min(times), max(times)) for section, times in changes.items() if times}
 
 
 _Change = tuple[TrailCommit, Revision | None, Revision | None]

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from mdmem import secrets
 from mdmem.folder.config import Settings
-from mdmem.folder.layout import BOOTSTRAP_NAMES, CURATED_NAMES, log_day
+from mdmem.folder.layout import BOOTSTRAP_NAMES, CURATED_NAMES, is_store, log_day
 from mdmem.model import FileKind, FilePath, Problem, SectionPath
 from mdmem.model.errors import PathProblem, RefusedChange, TextProblem, field
 from mdmem.startup import late
@@ -440,6 +440,7 @@ def _warnings(path: str, data: bytes, kind: FileKind, settings: Settings) -> lis
         *_front_matter(path, document),
         *_duplicate_headings(path, document),
         *_duplicate_facts(path, kind, document),
+        *_broken_items(path, document),
     ]
 
 
@@ -468,6 +469,19 @@ def _front_matter(path: str, document: Document) -> Iterator[_FileWarning]:
         yield _FileWarning(("front-matter",), _warning(path, 1, "front-matter", message, hint))
 
 
+def _broken_items(path: str, document: Document) -> Iterator[_FileWarning]:
+    if not is_store(path):
+        return
+    stored_items = late.module("text.stored_items")
+    for key, section in stored_items.items(document).items():
+        if stored_items.read(stored_items.body_of(document, section))[1]:
+            message = (
+                f"the block of {_quote(section.title)} is not a JSON object: it counts as text"
+            )
+            problem = _warning(path, section.start + 1, "bad-json", message, hint="Correct it.")
+            yield _FileWarning(("bad-json", key), problem)
+
+
 def _duplicate_headings(path: str, document: Document) -> Iterator[_FileWarning]:
     """Headings twice under one parent; times of day may repeat."""
     parents: list[tuple[int, int]] = []
@@ -477,7 +491,8 @@ def _duplicate_headings(path: str, document: Document) -> Iterator[_FileWarning]
             parents.pop()
         parent = parents[-1][1] if parents else -1
         parents.append((section.level, section.index))
-        name = plain_title(section.title).casefold()
+        keeps_case = is_store(path)
+        name = section.title if keeps_case else plain_title(section.title).casefold()
         if not name or _TIME.fullmatch(name):
             continue
         first = first_lines.setdefault((parent, name), section.start + 1)
