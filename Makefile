@@ -59,12 +59,12 @@ test-page: $(STAMP)
 	-$(VENV)/bin/python -m pip install --quiet "playwright>=1.50"
 	$(PYTEST) -rs -m browser tests/test_page_browser.py
 
-# LangGraph's own tests of stores, from its source packages, with mdmem's store in place of theirs; then the tests that its packages are for.
+# LangGraph's own tests of stores, from its source packages, with mdmem's store in place of theirs; then the tests that its packages and ADK are for.
 test-stores: $(STAMP)
 	$(VENV)/bin/python -m venv $(VENV)/stores
-	$(VENV)/stores/bin/python -m pip install --quiet --editable ".[dev,langgraph]" deepagents langmem pytest-mock pytest-asyncio setuptools hatchling
+	$(VENV)/stores/bin/python -m pip install --quiet --editable ".[dev,langgraph,adk]" deepagents langmem pytest-mock pytest-asyncio setuptools hatchling
 	$(VENV)/stores/bin/python tests/upstream_store.py
-	$(VENV)/stores/bin/python -m pytest -p no:asyncio -m "" tests/test_langgraph.py tests/test_langgraph_agents.py
+	$(VENV)/stores/bin/python -m pytest -p no:asyncio -m "" tests/test_langgraph.py tests/test_langgraph_agents.py tests/test_adk.py
 
 # The suite with the standard library's dataclasses in place of startup/records.
 test-plain: $(STAMP)
