@@ -7,13 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from google.adk.events.event import Event
-from google.adk.memory.base_memory_service import BaseMemoryService, SearchMemoryResponse
-from google.adk.memory.memory_entry import MemoryEntry
-from google.adk.sessions.session import Session
-from google.genai import types
-
-from mdmem.folder import config
+from mdmem.folder import config, installed
 from mdmem.memory import Memory
 from mdmem.model.searches import Hit, ListFacts, Search
 from mdmem.model.sessions import Speaker
@@ -23,6 +17,13 @@ from mdmem.sessions.reading import clean_messages
 from mdmem.sessions.records import RawMessage
 from mdmem.text.facts import fact_id
 from mdmem.text.stored_items import file_name, title_of
+
+installed.require_packages(("google", "google.adk"), "the service needs its extra", "adk")
+from google.adk.events.event import Event  # noqa: E402
+from google.adk.memory.base_memory_service import BaseMemoryService, SearchMemoryResponse  # noqa: E402
+from google.adk.memory.memory_entry import MemoryEntry  # noqa: E402
+from google.adk.sessions.session import Session  # noqa: E402
+from google.genai import types  # noqa: E402
 
 _ACTOR = "adk"  # where the memory has none
 _ADDED, _NO_SESSION = "Memories", "Session"

@@ -10,7 +10,24 @@ from threading import Lock
 from typing import Any, cast
 from urllib.parse import unquote
 
-from langgraph.store.base import (
+from mdmem.changes.verbs import EditedText, Verb
+from mdmem.editors import EditResult
+from mdmem.folder import installed, layout
+from mdmem.memory import Memory
+from mdmem.model import FilePath, SectionPath
+from mdmem.model import Op as Operation
+from mdmem.model.errors import PathProblem
+from mdmem.model.searches import MAX_HITS, Search
+from mdmem.model.writes import WriteOptions
+from mdmem.startup.records import dataclass, replace
+from mdmem.text import stored_items
+from mdmem.text.document import Document, parse
+from mdmem.workspace import Workspace
+
+installed.require_packages(
+    ("langgraph", "langgraph.store"), "the store needs its extra", "langgraph"
+)
+from langgraph.store.base import (  # noqa: E402
     BaseStore,
     GetOp,
     Item,
@@ -23,20 +40,6 @@ from langgraph.store.base import (
     SearchOp,
     validate_op_namespace,
 )
-
-from mdmem.changes.verbs import EditedText, Verb
-from mdmem.editors import EditResult
-from mdmem.folder import layout
-from mdmem.memory import Memory
-from mdmem.model import FilePath, SectionPath
-from mdmem.model import Op as Operation
-from mdmem.model.errors import PathProblem
-from mdmem.model.searches import MAX_HITS, Search
-from mdmem.model.writes import WriteOptions
-from mdmem.startup.records import dataclass, replace
-from mdmem.text import stored_items
-from mdmem.text.document import Document, parse
-from mdmem.workspace import Workspace
 
 _ACTOR = "langgraph"  # where the memory has none
 _OPERATORS = {"$eq": eq, "$ne": ne, "$gt": gt, "$gte": ge, "$lt": lt, "$lte": le}

@@ -2,6 +2,7 @@
 mdmem.
 """
 
+import importlib
 import importlib.metadata
 import shlex
 import sys
@@ -10,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from mdmem.folder import installed
+from mdmem.model.errors import PackageProblem
 
 
 class Installed:
@@ -48,3 +50,13 @@ def test_without_pip(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(installed, "find_spec", lambda name: None)
     words = shlex.split(installed.install_command("page"))
     assert words[:5] == ["uv", "pip", "install", "--python", sys.executable]
+
+
+@pytest.mark.parametrize(("module", "extra"), [("langgraph", "langgraph"), ("adk", "adk")])
+def test_a_module_without_its_extra_says_how_to_install_it(
+    monkeypatch: pytest.MonkeyPatch, module: str, extra: str
+):
+    monkeypatch.delitem(sys.modules, f"mdmem.{module}", raising=False)
+    monkeypatch.setattr(installed, "find_spec", lambda name: None)
+    with pytest.raises(PackageProblem, match=rf"\[{extra}\]"):
+        importlib.import_module(f"mdmem.{module}")
