@@ -62,7 +62,7 @@ test-page: $(STAMP)
 # LangGraph's own tests of stores, from its source packages, with mdmem's store in place of theirs; then the tests that its packages and ADK are for.
 test-stores: $(STAMP)
 	$(VENV)/bin/python -m venv $(VENV)/stores
-	$(VENV)/stores/bin/python -m pip install --quiet --editable ".[dev,langgraph,adk]" deepagents langmem pytest-mock pytest-asyncio setuptools hatchling
+	$(VENV)/stores/bin/python -m pip install --quiet --editable ".[dev,langgraph,adk]" deepagents langmem pytest-mock pytest-asyncio
 	$(VENV)/stores/bin/python tests/upstream_store.py
 	$(VENV)/stores/bin/python -m pytest -p no:asyncio -m "" tests/test_langgraph.py tests/test_langgraph_agents.py tests/test_adk.py
 

@@ -71,7 +71,8 @@ class MdmemMemoryService(BaseMemoryService):
         for entry in memories:
             tags: Any = {**(custom_metadata or {}), **entry.custom_metadata}.get("tags", ())
             file, text = _file_of(app_name, user_id), _text_of(entry.content)
-            await asyncio.to_thread(self._remember, file, _ADDED, text, tags=tuple(tags))
+            words = tuple(tags) if isinstance(tags, list | tuple) else ()
+            await asyncio.to_thread(self._remember, file, _ADDED, text, tags=words)
 
     async def search_memory(
         self, *, app_name: str, user_id: str, query: str
@@ -142,7 +143,7 @@ def _messages(events: Iterable[Event]) -> Iterable[RawMessage]:
 
 def _entry_of(hit: Hit) -> MemoryEntry:
     return MemoryEntry(
-        id=hit.fact,
+        id=hit.fact or hit.item,
         content=types.Content(parts=[types.Part(text=hit.text)]),
         author=hit.author,
         timestamp=hit.since.isoformat() if hit.since else None,

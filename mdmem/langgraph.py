@@ -19,7 +19,7 @@ from mdmem.model import Op as Operation
 from mdmem.model.errors import PathProblem
 from mdmem.model.searches import MAX_HITS, Search
 from mdmem.model.writes import WriteOptions
-from mdmem.startup.records import dataclass, replace
+from mdmem.startup.records import dataclass
 from mdmem.text import stored_items
 from mdmem.text.document import Document, parse
 from mdmem.workspace import Workspace
@@ -45,6 +45,7 @@ _ACTOR = "langgraph"  # where the memory has none
 _OPERATORS = {"$eq": eq, "$ne": ne, "$gt": gt, "$gte": ge, "$lt": lt, "$lte": le}
 _WIDER = 4
 _Namespace = tuple[str, ...]
+_Placed = tuple[SectionPath, SearchItem]
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,15 +79,6 @@ VERB = Verb(
     new_texts=lambda change: tuple(filter(None, change.bodies.values())),
     appends=lambda change: False,
 )
-
-
-@dataclass(frozen=True, slots=True)
-class _Found:
-    namespace: _Namespace
-    key: str
-    section: SectionPath
-    value: dict[str, Any]
-    score: float | None = None
 
 
 class MdmemStore(BaseStore):
@@ -130,25 +122,26 @@ class MdmemStore(BaseStore):
     def _answer(self, op: Op) -> Result:
         match op:
             case GetOp():
-                found = [each for each in self._items(op.namespace) if each.key == op.key]
-                return next(iter(self._with_dates(found, Item)), None)
+                found = [each for each in self._items(op.namespace) if each[1].key == op.key]
+                return next(map(_without_score, self._dated(found)), None)
             case SearchOp():
                 return self._search(op)
             case ListNamespacesOp():
                 return self._list_namespaces(op)
         return None
 
-    def _search(self, op: SearchOp) -> list[Item]:
-        prefix = tuple(op.namespace_prefix)
-        found: Iterable[_Found] = (
+    def _search(self, op: SearchOp) -> list[SearchItem]:
+        found: Iterable[_Placed] = (
             self._ranked(op.query, op)
             if op.query and op.query.strip()
-            else (each for name in self._namespaces(prefix) for each in self._items(name))
+            else (
+                each for name in self._namespaces(op.namespace_prefix) for each in self._items(name)
+            )
         )
-        passing = [each for each in found if _passes(each.value, op.filter or {})]
-        return self._with_dates(passing[op.offset : op.offset + op.limit], SearchItem)
+        passing = [each for each in found if _passes(each[1].value, op.filter or {})]
+        return self._dated(passing[op.offset : op.offset + op.limit])
 
-    def _ranked(self, query: str, op: SearchOp) -> list[_Found]:
+    def _ranked(self, query: str, op: SearchOp) -> list[_Placed]:
         """The items with a hit, best first; `op.filter` may leave out any of them."""
         path, root = _path_of(op.namespace_prefix), self._memory.workspace.root
         places = [each for each in (path, path.removesuffix(".md")) if (root / each).exists()]
@@ -158,74 +151,69 @@ class MdmemStore(BaseStore):
             answers = [self._memory.search(Search(query, limit, file=each)).hits for each in places]
             hits = sorted(sum(answers, ()), key=lambda hit: (hit.near, -hit.score))
             items = {
-                (path, each.section): each
+                (path, section): (section, item)
                 for path in {hit.path for hit in hits}
-                for each in self._items(_namespace_of(path))
+                for section, item in self._items(_namespace_of(path))
             }
-            found: dict[tuple[str, SectionPath], _Found] = {}
+            found: dict[tuple[str, SectionPath], _Placed] = {}
             for hit in hits:
                 around = ((hit.path, hit.section[:depth]) for depth in range(len(hit.section) + 1))
                 for place in filter(items.get, around):
-                    found.setdefault(place, replace(items[place], score=hit.score))
+                    if found.setdefault(place, items[place])[1].score is None:
+                        items[place][1].score = hit.score
             is_whole = all(len(answer) < limit for answer in answers) or limit == MAX_HITS
             if len(found) >= wanted or is_whole:
                 return list(found.values())
             limit = min(_WIDER * limit, MAX_HITS)
 
     def _list_namespaces(self, op: ListNamespacesOp) -> list[_Namespace]:
-        conditions = op.match_conditions or ()
         names = [
-            name for name in self._namespaces() if all(_fits(each, name) for each in conditions)
+            name
+            for name in self._namespaces()
+            if all(_fits(each, name) for each in op.match_conditions or ()) and self._items(name)
         ]
-        cut = sorted({name[: op.max_depth] for name in names if self._items(name)})
-        return cut[op.offset : op.offset + op.limit]
+        return sorted({name[: op.max_depth] for name in names})[op.offset : op.offset + op.limit]
 
-    def _namespaces(self, prefix: _Namespace = ()) -> list[_Namespace]:
+    def _namespaces(self, prefix: Sequence[str] = ()) -> list[_Namespace]:
         root, path = self._memory.workspace.root, _path_of(prefix)
         files = (root / path, *(root / path.removesuffix(".md")).rglob("*.md"))
         names = (each.relative_to(root).as_posix() for each in files if each.is_file())
         return sorted(_namespace_of(name) for name in names if _is_own(name))
 
-    def _items(self, namespace: Sequence[str]) -> list[_Found]:
+    def _items(self, namespace: Sequence[str]) -> list[_Placed]:
+        """The items of a file, as if they were written now, each with its section."""
         try:
             text = self._memory.look(_path_of(namespace))
         except PathProblem as problem:
             if problem.code != "file-not-found":
                 raise
             text = ""
-        document = parse(text if isinstance(text, str) else "")
-        return [
-            _Found(
-                tuple(namespace),
-                key,
-                section.path,
-                stored_items.read(stored_items.body_of(document, section))[0],
-            )
-            for key, section in stored_items.items(document).items()
-        ]
-
-    def _with_dates(self, found: Sequence[_Found], kind: type[Item]) -> list[Item]:
-        """Items with the times of the first and the last commit that changed each."""
-        times: dict[_Namespace, Mapping[SectionPath, tuple[datetime, datetime]]] = {}
-        for name in {each.namespace for each in found}:
-            sections = [each.section for each in found if each.namespace == name]
-            times[name] = self._memory.section_times(_path_of(name), sections)
+        document, now = parse(text if isinstance(text, str) else ""), datetime.now(UTC)
         items = []
-        for each in found:
-            now = datetime.now(UTC)  # of a line that no commit has yet
-            created, updated = times[each.namespace].get(each.section, (now, now))
-            scored = {"score": each.score} if kind is SearchItem else {}
-            items.append(
-                kind(
-                    namespace=each.namespace,
-                    key=each.key,
-                    value=each.value,
-                    created_at=created,
-                    updated_at=updated,
-                    **scored,
-                )
-            )
+        for key, section in stored_items.items(document).items():
+            value, _ = stored_items.read(stored_items.body_of(document, section))
+            items.append((section.path, SearchItem(tuple(namespace), key, value, now, now)))
         return items
+
+    def _dated(self, found: Sequence[_Placed]) -> list[SearchItem]:
+        """Items with the times of the first and the last commit that changed each, if any has."""
+        for name in {item.namespace for _, item in found}:
+            sections = [section for section, item in found if item.namespace == name]
+            times = self._memory.section_times(_path_of(name), sections)
+            for section, item in found:
+                if item.namespace == name and section in times:
+                    item.created_at, item.updated_at = times[section]
+        return [item for _, item in found]
+
+
+def _without_score(item: SearchItem) -> Item:
+    return Item(
+        value=item.value,
+        key=item.key,
+        namespace=item.namespace,
+        created_at=item.created_at,
+        updated_at=item.updated_at,
+    )
 
 
 def _path_of(namespace: Sequence[str]) -> FilePath:

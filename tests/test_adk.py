@@ -102,6 +102,15 @@ def test_memories_have_tags_and_may_be_shared(at: Desk, service: MdmemMemoryServ
     given = {"tags": ["shoes", "size"], "ttl": 5}
     asyncio.run(service.add_memory(**USER, memories=[entry], custom_metadata=given))
     assert "- size of shoes: 41 #shoes #size\n" in at.read(FILE)
+    other = MemoryEntry(
+        content=types.Content(parts=[types.Part(text="likes\n- boots")]),
+        custom_metadata={"tags": "no list"},
+    )
+    asyncio.run(service.add_memory(**USER, memories=[other]))
+    (found_entry,) = asyncio.run(service.search_memory(**USER, query="boots")).memories
+    assert found_entry.content.parts[0].text == "likes > boots"
+    asyncio.run(service.delete_memory(**USER, memory_id=found_entry.id))
+    assert found(service, "boots") == []
     assert found(service, "Stripe") == []
     everybody = MdmemMemoryService(mdmem.open(at.root), shared=True)
     assert found(everybody, "Stripe") == ["works at Stripe"]
