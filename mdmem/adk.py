@@ -81,7 +81,9 @@ class MdmemMemoryService(BaseMemoryService):
         shared = [self._memory.workspace.curated] if self._shared else []
         files = [_file_of(app_name, user_id), *shared] if query.strip() else []
         answers = [
-            await asyncio.to_thread(self._memory.search, Search(query, _MOST, file=each))
+            await asyncio.to_thread(
+                self._memory.search, Search(query=query, limit=_MOST, file=each)
+            )
             for each in files
         ]
         hits = [hit for answer in answers for hit in answer.hits if not hit.near]
@@ -94,7 +96,7 @@ class MdmemMemoryService(BaseMemoryService):
         """Forget an entry of this user. Raises MdmemError (`fact-not-found`)."""
         if memory_id:
             file = _file_of(app_name, user_id)
-            forget = Forget(memory_id, file=file, options=self._options())
+            forget = Forget(fact=memory_id, file=file, options=self._options())
             await asyncio.to_thread(self._memory.apply, forget)
 
     def _keep(self, file: str, session: str, events: Iterable[Event]) -> None:
@@ -109,7 +111,7 @@ class MdmemMemoryService(BaseMemoryService):
 
     def _remember(self, file: str, section: str, text: str, **label: Any) -> None:
         fact = Remember(
-            text, file=file, section=section, create=True, options=self._options(), **label
+            text=text, file=file, section=section, create=True, options=self._options(), **label
         )
         self._memory.apply(fact)
 

@@ -70,7 +70,7 @@ def _edit(
     removes = all(body is None for body in change.bodies.values())
     operation = Operation.DELETE if removes else Operation.REPLACE
     section = () if others or item is None else item.path
-    return EditedText(EditResult(text=text, op=operation, section=section))
+    return EditedText(result=EditResult(text=text, op=operation, section=section))
 
 
 VERB = Verb(
@@ -148,7 +148,10 @@ class MdmemStore(BaseStore):
         wanted = op.offset + op.limit
         limit = MAX_HITS if op.filter else min(max(wanted, 1), MAX_HITS)
         while True:
-            answers = [self._memory.search(Search(query, limit, file=each)).hits for each in places]
+            answers = [
+                self._memory.search(Search(query=query, limit=limit, file=each)).hits
+                for each in places
+            ]
             hits = sorted(sum(answers, ()), key=lambda hit: (hit.near, -hit.score))
             items = {
                 (path, section): (section, item)
@@ -192,7 +195,10 @@ class MdmemStore(BaseStore):
         items = []
         for key, section in stored_items.items(document).items():
             value, _ = stored_items.read(stored_items.body_of(document, section))
-            items.append((section.path, SearchItem(tuple(namespace), key, value, now, now)))
+            item = SearchItem(
+                namespace=tuple(namespace), key=key, value=value, created_at=now, updated_at=now
+            )
+            items.append((section.path, item))
         return items
 
     def _dated(self, found: Sequence[_Placed]) -> list[SearchItem]:

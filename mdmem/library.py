@@ -59,7 +59,7 @@ def _asked(kind: type[T], given: object, name: str, keywords: Mapping[str, Any])
     return kind(**{name: given}, **_fields(keywords))
 
 
-class Memory(memory.Memory):
+class OpenedMemory(memory.Memory):
     """A workspace and what can be done with it; a context manager. Made by `mdmem.open`.
 
     A verb makes the record of its keywords, and takes the record itself where it only reads. It
@@ -93,7 +93,7 @@ class Memory(memory.Memory):
         """Put a fact into a curated file, by default MEMORY.md; committed when this returns."""
         return self.apply(
             Remember(
-                text,
+                text=text,
                 file=file,
                 section=section,
                 create=create,
@@ -121,7 +121,7 @@ class Memory(memory.Memory):
         """Append an entry to a day's log, by default today's; `fact`: of the kind `fact`."""
         return self.apply(
             Log(
-                text,
+                text=text,
                 kind=kind or ("fact" if fact else None),
                 day=day,
                 time=time,
@@ -143,7 +143,7 @@ class Memory(memory.Memory):
         """Remove a fact, named by its text, id or a prefix of that; history keeps it."""
         return self.apply(
             Forget(
-                fact,
+                fact=fact,
                 file=file,
                 section=section,
                 everywhere=everywhere,
@@ -286,13 +286,16 @@ def _named(file: str | None, keywords: Mapping[str, Any]) -> Mapping[str, Any]:
     return keywords if file is None else {**keywords, "file": file}
 
 
+Memory = OpenedMemory
+
+
 def open(  # noqa: A001 - as one says it: mdmem.open
     path: Path | str | None = None,
     *,
     actor: str | None = None,
     session: str | None = None,
     environment: Mapping[str, str] | None = None,
-) -> Memory:
+) -> OpenedMemory:
     """Open the workspace in a folder that the caller vouches for.
 
     Without a path it is that of MDMEM_WORKSPACE or the current folder, and only if the user has
@@ -309,13 +312,15 @@ def open(  # noqa: A001 - as one says it: mdmem.open
     workspace = open_at(find_workspace(None if path is None else Path(path), variables), variables)
     if path is None and not workspace.is_adopted:
         raise hosts.not_adopted()
-    return Memory(workspace)
+    return OpenedMemory(workspace)
 
 
 Verb = Callable[Concatenate["AsyncMemory", P], Coroutine[Any, Any, T]]
 
 
-def _awaited(method: Callable[Concatenate[Memory, P], T], *, in_turn: bool = True) -> Verb[P, T]:
+def _awaited(
+    method: Callable[Concatenate[OpenedMemory, P], T], *, in_turn: bool = True
+) -> Verb[P, T]:
     async def call(memory: AsyncMemory, /, *args: P.args, **keywords: P.kwargs) -> T:
         async with memory.writing if in_turn else nullcontext():
             return await asyncio.to_thread(method, memory.memory, *args, **keywords)
@@ -329,7 +334,7 @@ class AsyncMemory:
     It belongs to one event loop.
     """
 
-    def __init__(self, memory: Memory) -> None:
+    def __init__(self, memory: OpenedMemory) -> None:
         self.memory = memory
         self.writing = asyncio.Lock()
 
@@ -339,13 +344,13 @@ class AsyncMemory:
     async def __aexit__(self, *problem: object) -> None:
         self.memory.close()
 
-    apply = _awaited(Memory.apply)
-    remember = _awaited(Memory.remember)
-    log = _awaited(Memory.log)
-    forget = _awaited(Memory.forget)
-    edit = _awaited(Memory.edit)
-    search = _awaited(Memory.search, in_turn=False)
-    show = _awaited(Memory.show, in_turn=False)
-    history = _awaited(Memory.history, in_turn=False)
-    context = _awaited(Memory.context, in_turn=False)
-    facts = _awaited(Memory.facts, in_turn=False)
+    apply = _awaited(OpenedMemory.apply)
+    remember = _awaited(OpenedMemory.remember)
+    log = _awaited(OpenedMemory.log)
+    forget = _awaited(OpenedMemory.forget)
+    edit = _awaited(OpenedMemory.edit)
+    search = _awaited(OpenedMemory.search, in_turn=False)
+    show = _awaited(OpenedMemory.show, in_turn=False)
+    history = _awaited(OpenedMemory.history, in_turn=False)
+    context = _awaited(OpenedMemory.context, in_turn=False)
+    facts = _awaited(OpenedMemory.facts, in_turn=False)

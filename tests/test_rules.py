@@ -204,6 +204,7 @@ def test_the_environment_is_read_at_the_doors():
         "folder/budget.py",  # where the user's record is: each parsing of a file asks for it
         "githooks",
         "githooks/mergedriver.py",
+        "library.py",
         "repo",
         "startup",
         "warm",

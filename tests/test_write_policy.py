@@ -575,6 +575,7 @@ NOT_MEMORY = {
             "record_call",
             "review",
             "search",
+            "section_times",
             "show",
             "show_as_of",
             "show_named",
