@@ -85,7 +85,8 @@ class MdmemStore(BaseStore):
     """A store of LangGraph in a workspace, below `memory/store` (docs/library.md).
 
     Raises MdmemError where a write is refused, ValueError for a namespace, key or value that a file
-    cannot keep, NotImplementedError for `ttl` and for `index` with fields; nothing is written then.
+    cannot keep, NotImplementedError for `ttl` and for `index` with fields; nothing is written then,
+    but where a batch is refused in its second file, its first one is.
     """
 
     __slots__ = ("_memory", "_writing")
@@ -251,7 +252,7 @@ def _body_of(op: PutOp) -> str | None:
 
 def _fits(condition: MatchCondition, name: _Namespace) -> bool:
     path = tuple(condition.path)
-    part = name[: len(path)] if condition.match_type == "prefix" else name[-len(path) :]
+    part = name[: len(path)] if condition.match_type == "prefix" else name[len(name) - len(path) :]
     return len(part) == len(path) and all(b in ("*", a) for a, b in zip(part, path, strict=True))
 
 
