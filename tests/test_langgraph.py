@@ -380,6 +380,18 @@ def test_the_store_says_what_the_file_says(at: Desk, store: MdmemStore):
     assert "as yours" not in at.subjects()[1]
 
 
+def test_an_open_fence_takes_no_item_in(at: Desk, store: MdmemStore):
+    store.put(("open",), "k", {"n": 1})
+    at.write("memory/store/open.md", at.read("memory/store/open.md") + "\n```\nnever closed\n")
+    before = at.tree_state()
+    with pytest.raises(MdmemError, match="line 11") as caught:
+        store.put(("open",), "new", {"n": 2})
+    assert caught.value.code == "open-block"
+    assert at.tree_state() == before
+    store.put(("open",), "k", {"n": 2})
+    assert store.get(("open",), "k").value == {"n": 2}
+
+
 def test_threads_lose_nothing(store: MdmemStore):
     def write(thread: int) -> None:
         for number in range(20):

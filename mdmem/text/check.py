@@ -478,7 +478,7 @@ def _broken_items(path: str, document: Document) -> Iterator[_FileWarning]:
             message = (
                 f"the block of {_quote(section.title)} is not a JSON object: it counts as text"
             )
-            problem = _warning(path, section.start + 1, "bad-json", message, hint="Correct it.")
+            problem = _warning(path, section.start + 1, "bad-json", message)
             yield _FileWarning(("bad-json", key), problem)
 
 

@@ -108,9 +108,8 @@ def put(document: Document, bodies: Mapping[str, str | None]) -> str:
         key: body for key, body in expected.items() if bodies.get(key, body) is not None
     }:
         line = (document.open_line or 0) + 1
-        message = "the items would not stay in their sections"
-        hint = f"Close the fence or comment of line {line}."
-        raise SectionProblem("open-block", message, hint, line=line)
+        message = f"an open fence or comment (line {line}) would take in the items after it"
+        raise SectionProblem("open-block", message, line=line)
     return text
 
 
