@@ -304,8 +304,9 @@ _END = late.pattern(
     r"(?<=[.!?…。！？])[\"'”’)\]]*"
     r"(?:\s+|(?=[\U0001F300-\U0001FAFF])|(?<=[。！？]))"  # full stops of Chinese and Japanese
 )
+_NUMERO = late.pattern(r"(?i)(?:^|[\s(])no\.$")
 _ABBREVIATION = late.pattern(
-    r"(?i)(?:^|[\s(])" r"(?:mr|mrs|ms|dr|prof|st|vs|etc|e\.g|i\.e|approx|no|jr|sr|inc|ltd|[a-z])\.$"
+    r"(?i)(?:^|[\s(])" r"(?:mr|mrs|ms|dr|prof|st|vs|etc|e\.g|i\.e|approx|jr|sr|inc|ltd|[a-z])\.$"
 )
 _ORDINAL = late.pattern(
     rf"(?i)(?:(?P<led>\b(?:{'|'.join(de.BEFORE_ORDINALS.split())})\s+)|\b)\d{{1,2}}\.$"
@@ -405,6 +406,8 @@ def _sentences(text: str) -> Iterator[str]:
         for match in _END.finditer(rest):
             sentence = rest[start : match.end()].strip()
             if not sentence or _ABBREVIATION.search(sentence):
+                continue
+            if _NUMERO.search(sentence) and rest[match.end() :].lstrip()[:1].isdigit():
                 continue
             ordinal = _ORDINAL.search(sentence)
             if ordinal and (ordinal["led"] or _MONTH_NEXT.match(rest, match.end())):

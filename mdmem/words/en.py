@@ -298,6 +298,7 @@ CORRECTIONS = (
         r"\bmake (?:that|it) (?:a |an |the )?\w+",
     ),
 )
+_WRITES = r"wr(?:ote|ites)(?! (?:the|an?|all|every|each|our|my|most|much|many|no)\b)"
 _NOT_OF_SELF = r"(?<!\bi )(?<!\bwe )(?<!\byou )(?<!\bto )(?<!\bi've )"
 # With them a statement is somebody else's.
 REPORTED = (
@@ -307,7 +308,7 @@ REPORTED = (
     ),
     (
         rf"(?<!everyone )(?<!everybody )(?<!nobody )(?<!people ){_NOT_OF_SELF}\b(?:(?:says|said|"
-        r"wrote|writes|stated|told (?:me|you|us)|tells|(?:asks|asked)(?! for\b)|claims|"
+        rf"{_WRITES}|stated|told (?:me|you|us)|tells|(?:asks|asked)(?! for\b)|claims|"
         r"according to|replied)\b|"
         r"(?:reads|states|prints?|outputs?|returned|types|typed)(?=\s*(?:[:\"(]|that\b|$)))",
     ),
@@ -804,7 +805,7 @@ _THIS_TEXT = (
     rf"(?:[\w'’-]+ ){{0,3}}{_TEXT})\b"
 )
 _THIS = (
-    r"(?:(?:that(?! (?:i|i'd|i'm|i've|i'll|we|we're|the|my|our|it's|there's)\b)|"
+    r"(?:(?:that(?! (?:way|i|i'd|i'm|i've|i'll|we|we're|the|my|our|it's|there's)\b)|"
     rf"it|those|them|him|her)\b|{_THIS_TEXT})"
 )
 _ASK = (
@@ -832,13 +833,14 @@ TEXT_WORK = (
     rf"{_ASK}(?:(?:reply|respond|answer|react|get back|write back)(?: (?:to|for))? {_THIS}|"
     rf"write(?: (?:to|for))? {_THIS_TEXT})",
     rf"{_ASK}(?!{_TO_MEMORY}\b)"
-    rf"(?:(?:fix|correct|edit|review|explain|check|test|sort|count|format|convert|improve|"
-    r"analy[sz]e|interpret|evaluate|compare|read|repeat|quote|cite|parse|"
-    r"tokeni[sz]e|extract|pull|grade|rate|score|rank|judge|assess|continue|finish|complete|"
-    r"expand|simplify|paste|turn|look at|have a look|extend|adapt|clean up|tidy|say|sing|"
-    r"perform|act|copy|reformat|render|decode|guess|find|spot|list|highlight|vary)"
+    rf"(?:(?:fix|correct|edit|review|explain|check|format|improve|"
+    r"analy[sz]e|interpret|evaluate|read|repeat|quote|cite|"
+    r"tokeni[sz]e|grade|rate|score|rank|judge|assess|continue|"
+    r"expand|simplify|paste|turn|look at|have a look|adapt|say|sing|"
+    r"perform|act|copy|reformat|render|decode|guess|vary)"
     rf"(?: [\w'-]+){{0,4}}? {_THIS}|"
-    r"(?:use|put|add|insert|append|include|tag|give|file|store|save|tell|mark|pick|choose|change|"
+    r"(?:test|sort|count|convert|compare|parse|extract|pull|finish|complete|extend|clean up|tidy|"
+    r"find|spot|list|highlight|use|put|add|insert|append|include|tag|give|file|store|save|tell|mark|pick|choose|change|"
     rf"set)(?: [\w'-]+){{0,4}}? {_THIS_TEXT})"
     r"(?! (?:repo|project|machine|computer|week|month|year|evening|morning|time|folder|"
     rf"branch|file)\b)",
@@ -1004,7 +1006,7 @@ BRINGS = (
     r"\b(?:the following|following|below|above|found|received)\b",
     r"(?:^|[.,;:!] )here\b|\bhere(?=\s*(?:[-–:.]|$))",
     rf"\b(?:forward(?:ed|s)|pasted?|copied|quot(?:ing|ed)|attached)\b|{_NOT_OF_SELF}\b(?:sent|"
-    r"sends|wr(?:ote|ites)|told|tells|says?|said|ask(?:s|ed)(?! for\b)|posted|shared|texted|mailed|"
+    rf"sends|{_WRITES}|told|tells|says?|said|ask(?:s|ed)(?! for\b)|posted|shared|texted|mailed|"
     r"emailed|messaged|announc(?:es|ed)|publish(?:es|ed)|replied|answered)\b",
     r"(?<!\bto )(?<!\bin )(?<!\bof )(?<!\bon )(?<!\bat )(?<!\bfor )(?<!\bwith )"
     rf"\b(?:this|these|those)\b(?! (?:{_AT_HAND})\b)",
