@@ -3,11 +3,14 @@
 import json
 import os
 import shutil
+import sqlite3
+from contextlib import closing
 from typing import Any
 
 import pytest
 from commandline import Shell
 from conftest import World
+from kept_state import keep_state
 from upgrades import ARCHIVES, unpack
 
 from mdmem import agenthooks
@@ -50,6 +53,34 @@ def adopted(upgraded: Shell, left_by: str) -> Shell:
     if left_by != "0.3":
         assert upgraded.run("init", "--found", "--yes").status == 0
     return upgraded
+
+
+def test_a_trail_with_commits_twice_is_rebuilt_before_the_first_answer(
+    world: World,
+    commands_built_once: None,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """A clock of this machine had gone back to 2001, and git's list of new commits held old ones."""
+    folder = keep_state(unpack("0.3-clock", world, monkeypatch))
+    monkeypatch.chdir(folder)
+    at, [table] = Shell(world, folder, monkeypatch, capsys), folder.rglob("versions.db")
+
+    def counts() -> tuple[int, int]:
+        rows = "SELECT count(*), count(DISTINCT id) FROM commits"
+        with closing(sqlite3.connect(table)) as connection:
+            all_rows, ids = connection.execute(rows).fetchone()
+        return all_rows, ids
+
+    assert counts() == (19, 15)
+    said = at.run("doctor").out
+    assert "table of versions cannot be read" in said
+    assert at.run("history", "the vault code is blue").status == 0
+    assert counts() == (15, 15)
+    facts = json.loads(at.run("facts", "--all", "-n", "0", "--json").out)["facts"]
+    assert len(facts) == 12
+    for fact in facts:
+        assert at.run("history", fact["id"]).status == 0
 
 
 def session_start(at: Shell) -> Any:

@@ -25,7 +25,7 @@ SEEN_NAME = "seen.json"
 _DIGEST_BYTES = 16
 _LONG_BYTES = 10_000_000
 """So many bytes take long to index: the newest files can be searched meanwhile."""
-INDEX_VERSION = 40
+INDEX_VERSION = 41
 """The version of `schema` and of `seen.json`; other indexes are rebuilt."""
 _PART = "part"
 """Instead of a digest of settings."""

@@ -31,7 +31,7 @@ from mdmem.model.trail import (
 )
 from mdmem.text.facts import line_id, normalise_key, own_words
 
-TRAIL_VERSION = 39
+TRAIL_VERSION = 40
 """A file of another version counts as empty."""
 APPLICATION_ID = 0x6D646D76
 """Tells the file apart from those of other programs (`PRAGMA application_id`)."""
@@ -70,7 +70,7 @@ CREATE TABLE commits (
     author BLOB, email BLOB, message BLOB, parents TEXT, missing TEXT, needed INTEGER,
     brought INTEGER, by_agent INTEGER
 );
-CREATE INDEX commits_id ON commits (id);
+CREATE UNIQUE INDEX commits_id ON commits (id);
 CREATE INDEX commits_moment ON commits (moment);
 CREATE INDEX commits_committed ON commits (committed);
 CREATE INDEX commits_brought ON commits (brought) WHERE brought IS NOT NULL;

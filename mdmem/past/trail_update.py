@@ -412,6 +412,8 @@ def _new_commits(
         if newest is not None:
             _cut_unreached(workspace, trail, head)
         reached = first_parent.commits_reached(repository, head, [*trail.tips(), *borders])
+    if newest is not None:  # where dates go back, git lists commits that the trail has
+        reached = [each for each in reached if trail.commit_with_id(each[0]) is None]
     return reached if boundary is None else list(_after_boundary(trail, boundary, reached))
 
 

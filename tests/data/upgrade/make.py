@@ -3,7 +3,8 @@
 PYTHON is the interpreter of an environment in which that version is installed. The archives were
 made from these commits: 0.2.0.tar.xz from 7dff4b08; 0.2-nights.tar.xz, the last version before
 workspaces were adopted, which had digests and nights already, from 66f448c5; 0.3.tar.xz, what
-became 0.3.0 while its state still was in several files, from d67e822e.
+became 0.3.0 while its state still was in several files, from d67e822e; 0.3-clock.tar.xz, in which
+a clock that went back to 2001 had commits twice in the trail, from 796ff113.
 
 The home is made at /home/ada, which must not exist, on a machine named `desk`, so that an archive
 names nothing of the machine it was made on. Times of files and commits are fixed; what a version
@@ -88,19 +89,30 @@ status
 """,
 }
 """The commands by the time at which they are typed; those of nights only where there are nights."""
+CLOCK_DAYS = {
+    "2026-03-01T09:00:00": 'init .\nremember "the vault code is blue"\n',
+    "2026-03-01T10:00:00": "phone one\nphone two\n",
+    "2026-03-01T11:00:00": "sync\nsearch phone\n",
+    **{f"2001-01-01T0{n}:00:00": f'log "entry number {n}"\nsearch entry\n' for n in range(1, 9)},
+    "2026-03-02T09:00:00": "phone three\n",
+    "2026-03-02T10:00:00": "sync\nsearch phone\n",
+}
+"""The same where the clock of a machine went back that merges the branch of a phone."""
 
 
 def main() -> None:
     python, archive = sys.argv[1:]
     HOME.mkdir()
     try:
-        make(Path(python).absolute())
+        make(Path(python).absolute(), is_clock="clock" in archive)
+        for name in ("phone", "hub.git"):
+            shutil.rmtree(HOME / name, ignore_errors=True)
         pack(Path(archive))
     finally:
         shutil.rmtree(HOME)
 
 
-def make(python: Path) -> None:
+def make(python: Path, is_clock: bool) -> None:
     environment = {
         "PATH": os.environ["PATH"],
         "HOME": str(HOME),
@@ -128,11 +140,14 @@ def make(python: Path) -> None:
     has_nights = " dream " in commands
     settings = HOME / ".config" / "mdmem" / "config.toml"
     settings.parent.mkdir(parents=True)
-    settings.write_text(SETTINGS + SESSION_SETTINGS * has_nights)
-    for now, lines in DAYS.items():
+    settings.write_text(SETTINGS + SESSION_SETTINGS * (has_nights and not is_clock))
+    for now, lines in (CLOCK_DAYS if is_clock else DAYS).items():
         environment["MDMEM_NOW"] = f"{now}+00:00"
         prepare(now[:10])
         for words in map(shlex.split, lines.splitlines()):
+            if words[0] == "phone":
+                write_on_phone(now, words[1])
+                continue
             is_known = f" {words[0]} " in commands and ("--propose" not in words or has_nights)
             done = mdmem(*words) if is_known else None
             assert done is None or done.returncode == 0, (words, done.stderr)
@@ -155,6 +170,26 @@ def prepare(day: str) -> None:
         case "2026-03-05":
             start, name = datetime(2026, 3, 4, 18, tzinfo=UTC), SECOND_NAME
             session_files.claude(HOME, *SECOND_SESSION, session=name, project=project, start=start)
+
+
+def write_on_phone(now: str, word: str) -> None:
+    """Commit a line on a phone, a clone of a hub, and push it to the phone's own branch there."""
+
+    def git(folder: str, *words: str) -> None:
+        dates = dict.fromkeys(("GIT_AUTHOR_DATE", "GIT_COMMITTER_DATE"), f"{now}+00:00")
+        command = ["git", "-c", "core.hooksPath=/dev/null", *words]
+        environment = {"PATH": os.environ["PATH"], "HOME": str(HOME), "GIT_CONFIG_NOSYSTEM": "1"}
+        subprocess.run(command, cwd=HOME / folder, env=environment | dates, check=True)
+
+    if not (HOME / "phone").exists():
+        git(".", "init", "-q", "--bare", "hub.git")
+        git("notes", "remote", "add", "origin", "../hub.git")
+        git("notes", "push", "-q", "-u", "origin", "main")
+        git(".", "clone", "-q", "hub.git", "phone")
+    with (HOME / "phone" / "MEMORY.md").open("a") as file:
+        file.write(f"- the phone says {word}\n")
+    git("phone", "commit", "-q", "-a", "-m", "from the phone")
+    git("phone", "push", "-q", "origin", "HEAD:refs/heads/mdmem/in/phone")
 
 
 def pack(archive: Path) -> None:
