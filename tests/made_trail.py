@@ -128,7 +128,7 @@ CALLS: dict[str, Callable[[Trail], object]] = {
     "commit_with_id": lambda trail: trail.commit_with_id(trail_commit(30).commit),
     "order": lambda trail: trail.order(30),
     "last_commit_upto": lambda trail: trail.last_commit_upto(1030),
-    "moments": lambda trail: trail.moments(2**40).of(30),
+    "moments": lambda trail: trail.moments.of(30),
     "live_occurrences": lambda trail: trail.live_occurrences(PATH),
     "live_revisions": lambda trail: trail.live_revisions(PATH),
     "contested_in": lambda trail: trail.contested_in(PATH),

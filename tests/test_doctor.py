@@ -187,19 +187,21 @@ def test_the_state_of_the_repository(name: str, desk: Desk):
 
 
 @pytest.mark.parametrize(
-    ("author", "committer", "words"),
+    ("author", "committer", "words", "level"),
     [
-        ("2099-01-01", "2099-01-01", "dated after today"),
-        ("2026-05-01", "2026-04-01", "dated after they were committed"),
+        ("2099-01-01", "2099-01-01", "ahead of this machine's clock", Level.WARNING),
+        ("2026-05-01", "2026-04-01", "dated after they were committed", Level.NOTE),
     ],
 )
-def test_dates_that_cannot_be_right(desk: Desk, author: str, committer: str, words: str):
+def test_dates_that_cannot_be_right(
+    desk: Desk, author: str, committer: str, words: str, level: Level
+):
     dates = {"GIT_AUTHOR_DATE": f"{author}T12:00:00", "GIT_COMMITTER_DATE": f"{committer}T12:00:00"}
     desk.world.git(
         desk.root, "commit", "-q", "--allow-empty", "-m", "of another time", environment=dates
     )
     finding = only_finding(desk, "repository")
-    assert finding.level is Level.NOTE
+    assert finding.level is level
     assert finding.message.startswith(desk.git("rev-parse", "--short", "HEAD").strip())
     assert words in finding.message
 

@@ -109,25 +109,24 @@ def merged(commits: list[Commit], ours: int, theirs: int) -> frozenset[str]:
     return frozenset(kept)
 
 
-def moments(commits: list[Commit], latest: int) -> list[int]:
+def moments(commits: list[Commit]) -> list[int]:
     """When each commit counts as made."""
     found: list[int] = []
     for each in commits:
         before = max((found[parent] for parent in each.parents), default=None)
-        is_wrong = each.committed > latest or (before is not None and each.committed < before - DAY)
         right = min(each.written, each.committed)
-        found.append((latest if before is None else before) if is_wrong else right)
+        found.append(right if before is None or each.committed >= before - DAY else before)
     return found
 
 
 Life = tuple[str, str | None]
 
 
-def lives(commits: list[Commit], names: list[str], latest: int) -> dict[str, set[Life]]:
+def lives(commits: list[Commit], names: list[str]) -> dict[str, set[Life]]:
     """For each fact that came once on each line that has it, the commits that brought it in and
     took it out.
     """
-    times = moments(commits, latest)
+    times = moments(commits)
 
     def order(place: int) -> tuple[int, str]:
         return times[place], names[place]
@@ -187,9 +186,8 @@ def require_lives_as_made(world: World, root: Path, seed: int, count: int, lines
     commits = made_history(Random(seed), count, lines)
     names = write_history(world, root, commits)
     workspace = open_at(root, os.environ)
-    latest = max(START, max(each.committed for each in commits)) + DAY
-    times = dict(zip(names, moments(commits, latest), strict=True))
-    expected = lives(commits, names, latest)
+    times = dict(zip(names, moments(commits), strict=True))
+    expected = lives(commits, names)
     assert len(expected) * 3 > len({fact for each in commits for fact in each.facts})
     with fresh_trail(workspace) as trail:
         for commit in trail.commits_after():
@@ -206,7 +204,7 @@ def require_lives_as_made(world: World, root: Path, seed: int, count: int, lines
             }
             assert found == of_fact, fact
         for time in sorted(times.values())[:: max(1, len(times) // 40)]:
-            known = trail.moments(latest).upto(time)
+            known = trail.moments.upto(time)
             counted = {
                 commit.commit
                 for commit in trail.commits_after()

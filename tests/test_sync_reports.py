@@ -14,13 +14,14 @@ from workspaces import TOKEN, Desk
 
 from mdmem import agenthooks
 from mdmem.folder import files
+from mdmem.folder.files import SYNC_STATE
 from mdmem.health.doctor import Finding, Level
 from mdmem.memory import Memory
 from mdmem.merge import setup
 from mdmem.model.errors import SyncProblem, verb
 from mdmem.model.pipelines import Sync
 from mdmem.model.writes import Revert
-from mdmem.workspace.sync_state import STATE_NAME, load_state
+from mdmem.workspace.sync_state import load_state
 
 
 def findings(at: Desk, check: str = "sync") -> list[tuple[Level, str, str]]:
@@ -302,7 +303,7 @@ class TestWhatCameIn:
 
     def test_the_state_of_an_earlier_version_names_files_with_secrets(self, stones: Pair):
         stones.bo.write("memory/keys.md", f"- the token is {TOKEN}\n")
-        path = stones.bo.workspace.state / STATE_NAME
+        path = stones.bo.workspace.state / SYNC_STATE
         fields = json.loads(path.read_text())
         del fields["incoming"]
         path.write_text(json.dumps(fields | {"secrets": ["memory/keys.md"]}))

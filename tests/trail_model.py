@@ -355,7 +355,7 @@ def _require_equal_commits(trail: Trail, model: Model) -> None:
             (commit for commit in commits if commit.commit == name), None
         )
     times = {0, 2000, *(commit.time + offset for commit in commits for offset in (-1, 0))}
-    moments = trail.moments(2**40)
+    moments = trail.moments
     for time in times:
         assert moments.upto(time) == of_numbers(
             commit.number for commit in commits if commit.moment <= time

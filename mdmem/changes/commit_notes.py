@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 from mdmem import repo
-from mdmem.folder import trust
+from mdmem.folder import files, trust
 from mdmem.model import CommitId, FactId, Provenance, Source
 from mdmem.model.writes import PipelineNote, WriteOptions
 from mdmem.past.messages import CommitNote, compose_claimed_save, compose_message
-from mdmem.repo import commits
+from mdmem.repo import commits, git_files
 from mdmem.startup.records import replace
 from mdmem.workspace import Workspace
 
@@ -90,12 +92,37 @@ def _text(data: bytes | None) -> str:
 
 def commit_note(workspace: Workspace, note: CommitNote, *changes: tuple[str, str]) -> CommitId:
     """Commit a note that changes no file, leaving staged files staged, and quoting `changes`."""
+    return commit_message(workspace, compose_message(note, *changes))
+
+
+def commit_message(workspace: Workspace, message: str) -> CommitId:
+    """Commit a message without any file."""
     workspace.require_ready()
     order = commits.CommitOrder(
         paths=(),
-        message=compose_message(note, *changes),
+        message=with_arrivals(workspace, message),
         date=repo.raw_date(workspace.now()),
         hook_timeout=workspace.settings.hook_timeout,
         identity=workspace.identity(),
     )
-    return commits.commit(workspace.repository, order).id
+    commit = commits.commit(workspace.repository, order).id
+    forget_arrivals(workspace)
+    return commit
+
+
+def with_arrivals(workspace: Workspace, message: str) -> str:
+    """The message of the next commit here, with what syncs have to say in it (`sync/witness`)."""
+    state = _sync_state(workspace)
+    return "\n".join([message.rstrip(), *state["arrived"], ""]) if state else message
+
+
+def forget_arrivals(workspace: Workspace) -> None:
+    if state := _sync_state(workspace):
+        kept = json.dumps(state | {"arrived": []})
+        files.write_cache(workspace.state / files.SYNC_STATE, kept)
+
+
+def _sync_state(workspace: Workspace) -> dict[str, Any] | None:
+    """The stored state of syncs, where there is something to say."""
+    kept = git_files.read_bytes(f"{workspace.state}/{files.SYNC_STATE}")
+    return json.loads(kept) if kept and b'"arrived": ["' in kept else None

@@ -12,6 +12,7 @@ from functools import partial
 from pathlib import Path
 
 from mdmem import repo
+from mdmem.changes.commit_notes import forget_arrivals, with_arrivals
 from mdmem.changes.pending import commit_pending_edits, with_pulled_lines
 from mdmem.changes.recover import WriteSteps, clear_bits, not_put_back
 from mdmem.editors import EditResult
@@ -268,7 +269,7 @@ def write_plan(
         _refuse_unwritable(each, state)
     order = commits.CommitOrder(
         paths=tuple(each.path for each in plan.files),
-        message=message,
+        message=with_arrivals(workspace, message),
         date=repo.raw_date(workspace.now()),
         hook_timeout=settings.hook_timeout,
         identity=identity,
@@ -280,7 +281,10 @@ def write_plan(
         for each, state in zip(plan.files, states, strict=True):
             if state.bits:
                 bits.enter_context(_without_bits(repository, each.path, state.bits, steps))
-        return _write(workspace, plan, order, states, allow, steps)
+        result = _write(workspace, plan, order, states, allow, steps)
+    if isinstance(result, WrittenChange):
+        forget_arrivals(workspace)
+    return result
 
 
 def _refuse_unwritable(plan: Plan, state: PathState) -> None:

@@ -368,16 +368,25 @@ def doctor(
     It checks git, settings, locks, hooks, the state folder, the index, the files (as mdmem check
     does), secrets in history and recent failures. The exit status is 1 if an error remains.
     """
+    opened = open_memory(call, any_settings=True)
     findings = [
         replace(finding, message=in_flags(finding.message), hint=in_flags(finding.hint))
-        for finding in open_memory(call, any_settings=True).examine(fix)
+        for finding in opened.examine(fix)
     ]
     sound = maintenance.is_sound(findings)
+    asks = sound and fix and not call.as_json and sys.stdin.isatty() and not opened.workspace.actor
+    if asks and (said := opened.date_back(_is_clock_right)):
+        print(said, file=sys.stderr)
     return Answer(
         {"findings": findings, "sound": sound},
         in_flags(maintenance.findings_text(findings, everything)),
         status=0 if sound else 1,
     )
+
+
+def _is_clock_right(ahead: str) -> bool:
+    print(f"{ahead}. Is this clock right? [y/N]: ", end="", file=sys.stderr, flush=True)
+    return sys.stdin.readline().strip().casefold() in ("y", "yes")
 
 
 def reindex(

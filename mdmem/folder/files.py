@@ -31,6 +31,7 @@ INDEX_LOCK, QUEUE_LOCK, TRAIL_LOCK, MESSAGES_LOCK = (
 """Held to update the index, to wait for that, and to change the trail or the messages."""
 SYNC_QUEUE_LOCK = "sync-queue.lock"
 """Held by the process that waits for a quiet moment to sync."""
+SYNC_STATE = "sync.json"
 SYNC_NEWS = "sync-news"
 """Exists while a sync has brought in what the user was not told of at the start of a session."""
 VECTORS_LOCK = "vectors.lock"

@@ -18,10 +18,9 @@ from mdmem.editors import instructions
 from mdmem.events import Event, read_events
 from mdmem.folder import config, files, hook_files, installed, layout
 from mdmem.folder.config import Settings
-from mdmem.health import sync_status
+from mdmem.health import dating, sync_status
 from mdmem.health.inspection import DAY_SECONDS, Finding, Inspection, Level
 from mdmem.health.wiring import found_hosts, read_json
-from mdmem.lookup import dates
 from mdmem.merge import setup as merge_setup
 from mdmem.merge.setup import MergeSetup
 from mdmem.model import SETTINGS_NAME
@@ -34,10 +33,12 @@ from mdmem.model.errors import (
     shell_word,
     verb,
 )
-from mdmem.repo import commit_seconds, commits
+from mdmem.past.clocks import settle
+from mdmem.repo import commits
 from mdmem.repo.remotes import find_remote
 from mdmem.repo.runner import run
 from mdmem.startup import late
+from mdmem.startup.records import replace
 from mdmem.text.document import parse_bytes
 from mdmem.text.facts import INSTRUCTIONS_BEGIN
 from mdmem.warm import running
@@ -425,26 +426,29 @@ def check_repository(inspection: Inspection) -> Iterator[Finding]:
 
 
 def _check_dates(inspection: Inspection) -> Iterator[Finding]:
-    latest = dates.end_of_today(inspection.workspace)
-    command = ("log", "--topo-order", "--reverse", "--format=%h,%at,%ct,%p")
-    rows = [line.split(",") for line in inspection.repository.git(*command).decode().splitlines()]
+    now, commits = inspection.workspace.now().timestamp(), dating.read_dates(inspection.repository)
+    moments = settle(commits).moments
     late, behind, reversed_dates = [], [], []
-    moments: dict[str, int] = {}
-    for name, written, committed, parents in rows:
-        author_time, commit_time = commit_seconds(written), commit_seconds(committed)
-        before = max((moments[each] for each in parents.split() if each in moments), default=None)
-        if commit_time > latest:
-            late.append(name)
-        elif before is not None and commit_time < before - DAY_SECONDS:
+    for each in commits:
+        moment, name = moments[each.number], each.commit[:8]
+        if moment > each.committed:
             behind.append(name)
-        elif commit_time < author_time:
+        elif moment > now + DAY_SECONDS and each is not commits[-1]:
+            late.append(name)
+        elif each.committed < each.time:
             reversed_dates.append(name)
-        is_wrong = name in late[-1:] or name in behind[-1:]
-        moments[name] = (
-            before if is_wrong and before is not None else min(author_time, commit_time, latest)
+    head = replace(commits[-1], moment=moments[len(commits)])
+    if head.moment > now + DAY_SECONDS:
+        yield Finding(
+            check="repository",
+            level=Level.WARNING,
+            message=dating.ahead(head, now),
+            hint=f"If this clock is right, date it back at a terminal: {verb('doctor', 'fix')}",
         )
+    for line in dating.dated_back(commits):
+        yield Finding(check="repository", level=Level.NOTE, message=line)
     for names, message in (
-        (late, "dated after today: the date does not count"),
+        (late, "dated ahead of this machine's clock"),
         (behind, "dated more than a day before the commit before: that one's date counts"),
         (reversed_dates, "dated after they were committed: that time counts"),
     ):

@@ -121,13 +121,6 @@ def seconds_of(moment: datetime) -> float:
     return (moment if is_inside else moment.replace(tzinfo=UTC)).timestamp()
 
 
-def end_of_today(workspace: Workspace) -> int:
-    """The later of today's and MDMEM_NOW's last second, in epoch seconds."""
-    zone = config.zone(workspace.settings.timezone)
-    days = max(datetime.now(zone).date(), workspace.now().date())
-    return end_of_span(workspace, DateSpan(days, days))[0]
-
-
 def parse_iso(workspace: Workspace, text: str, argument: str, hint: str = _HINT) -> DateSpan | None:
     """The days of an ISO date, week, month, year or moment, else None; raises UsageProblem."""
     trimmed = text.strip()

@@ -702,6 +702,15 @@ class Memory:
             event.done(any(finding.fixed for finding in findings))
         return findings
 
+    def date_back(self, is_right: Callable[[str], bool]) -> str:
+        """Date back commits ahead of this machine's clock, if a person says that it is right.
+
+        `is_right` gets a line on what is ahead. Returns a line on what was done, or nothing.
+        """
+        line: str = module("sync.witness").date_back(self._to_write, is_right, self._say)
+        _catch_up(self.workspace)
+        return line
+
     @property
     def figures(self) -> EventFigures:
         """The figures of events."""

@@ -3,8 +3,8 @@
 Commits are read by pure functions (`messages` to `replay`) and their steps kept in SQLite (`schema`
 to `line`). The trail is a cache in the state folder: a file that is damaged, foreign or of another
 version counts as empty and is replaced at the first write. Each call that reads costs what it
-returns, however much the trail holds, except `revisions_containing`, `tips` and, with a commit in
-the future, `moments`.
+returns, however much the trail holds, except `revisions_containing`, `tips` and, where a commit
+says when others had arrived, `later_than_arrived`.
 """
 
 from __future__ import annotations

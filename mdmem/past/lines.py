@@ -32,8 +32,11 @@ class ReadCommit:
 class Lines:
     """Numbers the commits read, but those that neither change Markdown nor state anything."""
 
-    def __init__(self, workspace: Workspace, trail: Trail) -> None:
-        self._repository, self._trail = workspace.repository, trail
+    def __init__(
+        self, workspace: Workspace, trail: Trail, dated: Mapping[CommitId, int] | None = None
+    ) -> None:
+        """`dated`: moments known from what later commits say (`clocks`)."""
+        self._repository, self._trail, self._dated = workspace.repository, trail, dated or {}
         self._agents = workspace.agent_authors
         self._nearest: dict[CommitId, tuple[int, ...]] = {}
         self._commits: dict[int, TrailCommit] = {}
@@ -80,6 +83,7 @@ class Lines:
                     or trust.is_forge_squash(each.commit.message, each.committer),
                 ),
                 [self.commit(parent) for parent in parents],
+                self._dated.get(each.commit.id),
             )
             kept = {parent: changes.get(parent, ()) for parent in commit.parents} or {
                 0: changes.get(0, ())

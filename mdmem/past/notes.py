@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -260,12 +260,11 @@ def purged_trailer(text: str) -> str:
 
 def purged_words(trail: Trail, now: datetime) -> tuple[PurgedWords, ...]:
     """The words that were purged; a purge dated ahead of now counts from its commit's past."""
-    commits = trail.commits_stating(f"Mdmem-{_PURGED_TRAILER}: ")
-    moments = trail.moments(int((now + timedelta(days=1)).timestamp())) if commits else None
+    commits, latest = trail.commits_stating(f"Mdmem-{_PURGED_TRAILER}: "), now.timestamp()
     return tuple(
         each
         for commit in commits
-        for each in parse_purged(commit.message, moments.of(commit.number) if moments else 0)
+        for each in parse_purged(commit.message, trail.moments.newest_before(commit, latest))
     )
 
 
@@ -480,7 +479,7 @@ def statement_of(commit: TrailCommit) -> Commit:
     """A commit of the trail, as whoever stated what it brought in."""
     return Commit(
         id=commit.commit,
-        time=commit.time,
+        time=commit.moment,
         author=commit.author,
         message=commit.message,
         email=commit.email,

@@ -49,7 +49,7 @@ FILLED_INDICES = {
 """The indices that every new occurrence or revision enters, each with its table and columns."""
 
 # `commits` are those that HEAD reaches, in the order of their arrival; `missing` are the numbers
-# below that one does not reach. `moment` is its time as far as that can be told without a clock.
+# below that one does not reach. `moment` is when it counts as made (`clocks`).
 # `added` is the commit in whose step a row was made, which may tell of an earlier one: `begun` is
 # the commit that brought a line or a mark in. `ends` has all ends of what several commits ended, or
 # that a merge keeps after all (`ended` is NULL); such rows are `contested` (the last commit in
@@ -72,7 +72,6 @@ CREATE TABLE commits (
 );
 CREATE UNIQUE INDEX commits_id ON commits (id);
 CREATE INDEX commits_moment ON commits (moment);
-CREATE INDEX commits_committed ON commits (committed);
 CREATE INDEX commits_brought ON commits (brought) WHERE brought IS NOT NULL;
 CREATE INDEX commits_merges ON commits (number) WHERE instr(parents, ' ');
 CREATE TABLE touched (number INTEGER, path BLOB, PRIMARY KEY (number, path)) WITHOUT ROWID;

@@ -29,6 +29,7 @@ from mdmem.model.trail import (
     intersection,
     union,
 )
+from mdmem.past import clocks
 from mdmem.past.rows import (
     END_COLUMNS,
     SELECT_COMMITS,
@@ -359,9 +360,6 @@ _MANY_OCCURRENCES = 1000
 """A first commit with more occurrences saves time by making the indices anew."""
 
 
-DAY_SECONDS = 24 * 60 * 60
-
-
 @dataclass(frozen=True, slots=True)
 class Ending:
     """The end of the occurrence in row `number`; `entry` is as the last commit had it.
@@ -464,7 +462,7 @@ def bring(store: Store, commits: Iterable[TrailCommit]) -> None:
         author = blob(f"{each.author} <{each.email}>")
         store.run(
             "UPDATE occurrences SET origin_time = ?, author = ? WHERE origin = ?",
-            each.time,
+            each.moment,
             author,
             blob(each.commit),
         )
@@ -476,27 +474,17 @@ def bring(store: Store, commits: Iterable[TrailCommit]) -> None:
         store.run("INSERT OR IGNORE INTO reopened VALUES (?)", each.number)
 
 
-def with_past(commit: TrailCommit, parents: Sequence[TrailCommit]) -> TrailCommit:
-    """A commit with its moment, parents (in an order independent of who merged), and gaps.
-
-    A clock more than a day behind a parent's moment is wrong: the moment is then the parent's.
-    """
+def with_past(
+    commit: TrailCommit, parents: Sequence[TrailCommit], moment: int | None = None
+) -> TrailCommit:
+    """A commit with its moment (given, or by dates), parents in one order for all, and gaps."""
     parents = sorted(parents, key=lambda parent: (parent.moment, parent.commit))
-    latest = max((parent.moment for parent in parents), default=commit.committed)
-    is_wrong = commit.committed < latest - DAY_SECONDS
+    by_dates = clocks.moment_of(commit, [parent.moment for parent in parents])
     return replace(
         commit,
         parents=tuple(parent.number for parent in parents),
         missing=missing_below(commit.number, parents),
-        moment=(
-            latest
-            if is_wrong
-            else (
-                commit.committed
-                if commit.brought is not None
-                else min(commit.time, commit.committed)
-            )
-        ),
+        moment=by_dates if moment is None else min(moment, by_dates),
     )
 
 

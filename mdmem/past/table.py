@@ -30,7 +30,7 @@ from mdmem.model.trail import (
     holds,
     of_numbers,
 )
-from mdmem.past import steps
+from mdmem.past import clocks, steps
 from mdmem.past.rows import (
     CLOSING_MARKS_CONDITION,
     ENDED_AFTER_CONDITION,
@@ -95,6 +95,7 @@ from mdmem.past.storage import BrokenTrail, Store, broken_trail, parse_rows
 from mdmem.startup.records import replace
 
 _NO_LIMIT, _LAST_MOMENT = -1, 1 << 62
+_ARRIVED = blob(clocks.ARRIVED)
 _MOST_NAMED = 500
 """Files named in a statement; older versions of SQLite take 999 values."""
 _SECTION, _QUIET, _PREVIOUS = 5, 7, 8
@@ -124,55 +125,42 @@ def _only(rows: Sequence[SqlRow], number: int) -> SqlRow:
 
 
 class Moments:
-    """When the commits of a trail count as made, in seconds since 1970."""
+    """When the commits of a trail count as made, in seconds since 1970 (`clocks`)."""
 
-    def __init__(self, store: Store, moments: dict[int, int] | None) -> None:
+    def __init__(self, store: Store) -> None:
         self._store = store
-        self._moments = moments
-
-    @property
-    def are_stored(self) -> bool:
-        """True if commits count as made when the table says."""
-        return self._moments is None
 
     def of(self, number: int) -> int:
-        if self._moments is None:
-            rows = self._store.rows("SELECT moment FROM commits WHERE number = ?", number)
-            return int(_only(rows, number)[0])
-        if number not in self._moments:
-            raise _missing_commit(number)
-        return self._moments[number]
+        rows = self._store.rows("SELECT moment FROM commits WHERE number = ?", number)
+        return int(_only(rows, number)[0])
 
     def first(self) -> int | None:
         """The moment of the earliest commit; None where there is none."""
-        if self._moments is not None:
-            return min(self._moments.values(), default=None)
         ((moment,),) = self._store.rows("SELECT min(moment) FROM commits WHERE needed")
         return None if moment is None else int(moment)
+
+    def newest_before(self, commit: TrailCommit, time: float) -> int:
+        """The latest moment of a commit and its past that is no later than a time; 0: none is."""
+        moments = "SELECT number, moment FROM commits WHERE moment <= ? ORDER BY moment DESC"
+        rows = self._store.each(moments, time)
+        return next((moment for number, moment in rows if commit.reaches(number)), 0)
 
     def newest(
         self, limit: int | None, since: float | None = None, before: float | None = None
     ) -> dict[int, int]:
         """The newest commits (from a time, before one): up to `limit`, and ties of the last."""
         end = _LAST_MOMENT if before is None else before
-        if self._moments is None:
-            newest = "SELECT moment FROM commits WHERE moment < ? ORDER BY moment DESC LIMIT ?"
-            ((first,),) = self._store.rows(
-                f"SELECT min(moment) FROM ({newest})", end, _NO_LIMIT if limit is None else limit
-            )
-            start = max(each for each in (first or 0, since) if each is not None)
-            span = "SELECT number, moment FROM commits WHERE moment >= ? AND moment < ?"
-            return dict(self._store.rows(span, start, end))
-        upto = sorted((each for each in self._moments.values() if each < end), reverse=True)
-        first = min(upto[:limit], default=0)
-        start = max(each for each in (first, since) if each is not None)
-        return {number: moment for number, moment in self._moments.items() if start <= moment < end}
+        newest = "SELECT moment FROM commits WHERE moment < ? ORDER BY moment DESC LIMIT ?"
+        ((first,),) = self._store.rows(
+            f"SELECT min(moment) FROM ({newest})", end, _NO_LIMIT if limit is None else limit
+        )
+        start = max(each for each in (first or 0, since) if each is not None)
+        span = "SELECT number, moment FROM commits WHERE moment >= ? AND moment < ?"
+        return dict(self._store.rows(span, start, end))
 
-    def upto(self, time: int) -> Ranges:
+    def upto(self, time: float) -> Ranges:
         """The commits that count up to a time."""
         ((last,),) = self._store.rows("SELECT coalesce(max(number), 0) FROM commits")
-        if self._moments is not None:
-            return of_numbers(number for number, moment in self._moments.items() if moment <= time)
         later = self._store.rows("SELECT number FROM commits WHERE moment > ?", time)
         return complement(of_numbers(number for (number,) in later), int(last))
 
@@ -271,6 +259,15 @@ class Trail:
             "SELECT number FROM commits WHERE brought > ? AND +number <= ?", number, number
         ):
             number = min(row for (row,) in rows) - 1
+        if number and self._store.rows(
+            "SELECT 1 FROM commits WHERE number > ? AND instr(message, ?)", number, _ARRIVED
+        ):
+            kept = self.commits_after()[:number]
+            settled = clocks.settle(kept).moments
+            dated = [each.number for each in kept if each.moment < settled[each.number]]
+            if dated:
+                self.cut(dated[0] - 1)
+                return
         self._just_begun.clear()
         with self.writing():
             steps.cut(
@@ -305,21 +302,18 @@ class Trail:
         )
         return commits[0] if len(commits) == 1 else None
 
-    def moments(self, latest: int) -> Moments:
-        """When each commit counts as made: a clock ahead of `latest`, the query's, was wrong."""
-        if not self._store.rows("SELECT 1 FROM commits WHERE committed > ? LIMIT 1", latest):
-            return Moments(self._store, None)
-        moments: dict[int, int] = {}
-        for commit in self.commits_after():
-            before = max((moments[parent] for parent in commit.parents), default=latest)
-            is_wrong = commit.committed > latest or (
-                commit.parents and commit.committed < before - steps.DAY_SECONDS
-            )
-            moments[commit.number] = before if is_wrong else min(commit.time, commit.committed)
-        moments |= {
-            each.number: moments[each.brought] for each in self.proposed_commits() if each.brought
+    @property
+    def moments(self) -> Moments:
+        return Moments(self._store)
+
+    def later_than_arrived(self) -> dict[CommitId, int]:
+        """The commits that count as made later than they had arrived, with their moments now."""
+        moments = clocks.settle(commits := self.commits_after()).moments
+        return {
+            each.commit: moments[each.number]
+            for each in commits
+            if moments[each.number] < each.moment
         }
-        return Moments(self._store, moments)
 
     def order(self, number: int) -> tuple[int, CommitId]:
         """The place of a commit among others: its moment, then its id."""

@@ -15,6 +15,7 @@ from mdmem.merge import again, merge_by_section
 from mdmem.model import CommitId, FactId, FileKind, FilePath
 from mdmem.model.errors import PathProblem, RepositoryProblem, StorageProblem
 from mdmem.model.trail import Occurrence, TrailCommit, complement, intersection, union
+from mdmem.past import clocks
 from mdmem.past.copies import CopyFates
 from mdmem.past.file_changes import FileChange, FileVersion
 from mdmem.past.line import EarlierTrail, past_of, side_of
@@ -321,7 +322,9 @@ def replay_new_commits(
     if head is None:
         _cut(workspace, trail, 0)
         return
-    _replay_up_to(workspace, trail, head, boundary, progress, {})
+    dated: dict[CommitId, int] = {}
+    while not _replay_up_to(workspace, trail, head, boundary, progress, {}, dated):
+        pass
 
 
 def _replay_up_to(
@@ -331,11 +334,16 @@ def _replay_up_to(
     boundary: CommitId | None,
     progress: Progress | None,
     adopted: dict[FilePath, CommitId],
-) -> None:
-    """Add the commits up to HEAD, starting earlier if a file is renamed into memory."""
+    dated: dict[CommitId, int],
+) -> bool:
+    """Add the commits up to HEAD, starting earlier if a file is renamed into memory.
+
+    False where a commit says that earlier ones had arrived by some time: these are cut away, to be
+    read again with the moments that are put into `dated`.
+    """
     pages = CommitPages(workspace, adopted)
     new_commits = _new_commits(workspace, trail, head, boundary)
-    lines = Lines(workspace, trail)
+    lines = Lines(workspace, trail, dated)
     commits = lines.read(
         first_parent.read_history(workspace.repository, new_commits, boundary), head
     )
@@ -345,8 +353,10 @@ def _replay_up_to(
             # one transaction: a trail never ends in the midst of a past that is not memory's yet
             with trail.writing():
                 _cut(workspace, trail, began - 1)
-                _replay_up_to(workspace, trail, head, boundary, progress, pages.adopted)
-            return
+                again = pages.adopted
+                while not _replay_up_to(workspace, trail, head, boundary, progress, again, dated):
+                    pass
+            return True
         size = pages.fetch(
             [
                 change
@@ -370,8 +380,15 @@ def _replay_up_to(
                     if name != commit.commit.commit
                 }
             derive(workspace, trail, facts_to_derive(trail, before))
+            has_arrivals = any(clocks.ARRIVED in each.commit.message for each in batch)
+            if has_arrivals and (late := trail.later_than_arrived()):
+                dated.update(late)
+                first = min(each.number for each in map(trail.commit_with_id, late) if each)
+                _cut(workspace, trail, first - 1)
+                return False
         if progress:
             progress(lines.count_read, len(new_commits))
+    return True
 
 
 def _adopt_renamed(

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime
 
-from mdmem.lookup import dates
 from mdmem.model.errors import field
 from mdmem.model.history import Made
 from mdmem.model.trail import Origin, TrailCommit
@@ -73,8 +72,7 @@ class Past:
 @contextmanager
 def look_back(workspace: Workspace, say: Say) -> Iterator[Past]:
     with fresh_trail(workspace, say) as trail:
-        moments = trail.moments(dates.end_of_today(workspace))
-        yield Past(workspace, trail, moments, _notes(workspace, trail))
+        yield Past(workspace, trail, trail.moments, _notes(workspace, trail))
 
 
 def _notes(workspace: Workspace, trail: Trail) -> tuple[str, ...]:

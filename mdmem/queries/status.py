@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 from typing import NamedTuple
 
 from mdmem.folder import files, hook_files, layout
+from mdmem.health import dating
 from mdmem.index.catching_up import index_and_stamps
 from mdmem.index.indexer import SearchIndex
 from mdmem.index.snapshot import Snapshot
@@ -25,6 +26,7 @@ from mdmem.model.reads import (
     WorkspaceStatus,
 )
 from mdmem.past import trail_update
+from mdmem.past.clocks import DAY_SECONDS
 from mdmem.past.notes import holds_purged, parse_purged
 from mdmem.past.table import Trail
 from mdmem.proposals import branches
@@ -260,6 +262,9 @@ def _notes(workspace: Workspace) -> Iterator[str]:
             f" {verb('doctor', 'fix')}"
         )
     with trail_update.stored_trail(workspace) as trail:
+        head, now = trail.newest_commit, workspace.now().timestamp()
+        if head and head.moment > now + DAY_SECONDS and head.commit == workspace.repository.head():
+            yield f"{dating.ahead(head, now)}. If that clock was wrong: {verb('doctor', 'fix')}"
         for each in trail_update.here_again(workspace, trail):
             quoted = " ".join(each.entry.text.split())[:_QUOTED]
             yield f"forgotten, but back: {each.entry.path}, {each.entry.fact} {quoted}"

@@ -94,7 +94,7 @@ class _TrendReader:
         self._now, today = int(now.timestamp()), now.date()
         self._days = [today - timedelta(days=back) for back in reversed(range(request.days))]
         self._first = self._days[0].toordinal()
-        self._counted_since = self._start_of(self._days[0]) if past.moments.are_stored else 0
+        self._counted_since = self._start_of(self._days[0])
         """Of what ended before, only how long it lasted is read."""
         moments = past.moments.newest(None).items()
         self._moments = {number: min(each, self._now) for number, each in moments}

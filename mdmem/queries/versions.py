@@ -4,6 +4,7 @@ the past asks for first.
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import date, timedelta
@@ -82,9 +83,8 @@ def resolve_as_of(workspace: Workspace, trail: Trail, words: str) -> PastState:
             f"{field('as_of')}: {words[:80]!r} is not in this clone",
             workspace.shallow_hint(),
         )
-    moments = trail.moments(dates.end_of_today(workspace))
     day = max(
-        (workspace.local_time(moments.of(each.number)).date() for each in nearest),
+        (workspace.local_time(each.moment).date() for each in nearest),
         default=workspace.now().date(),
     )
     return PastState(known=_past_of(nearest), commits=(commit,), day=day, words=words, is_tree=True)
@@ -102,8 +102,9 @@ def _past_of(commits: Sequence[TrailCommit]) -> Ranges:
 
 def _at_end_of(workspace: Workspace, trail: Trail, words: str, span: dates.DateSpan) -> PastState:
     seconds, day = dates.end_of_span(workspace, span)
-    moments = trail.moments(dates.end_of_today(workspace))
-    known = moments.upto(seconds)
+    moments = trail.moments
+    is_past = seconds < workspace.now().timestamp()  # what HEAD reaches is known now
+    known = moments.upto(seconds if is_past else math.inf)
     if not known:
         since, hint = "nothing is committed yet", ""
         if (first := moments.first()) is not None:
@@ -378,7 +379,7 @@ class _ChainFinder:
         self._trail = trail
         self._index = index
         self._request = request
-        self._moments = trail.moments(dates.end_of_today(workspace))
+        self._moments = trail.moments
         self._versions: dict[_RowKey, tuple[FactVersion, ...]] = {}
 
     def versions(self, row: IndexRow) -> tuple[FactVersion, ...]:

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Sequence
 
 from mdmem import repo
+from mdmem.changes.commit_notes import with_arrivals
 from mdmem.folder.layout import WORKSPACE_MARKS, is_marked
 from mdmem.folder.machine import machine_name, safe_name
 from mdmem.merge import again, setup
@@ -321,6 +322,7 @@ def _merge(
         *(f"Mdmem-Set-Aside: {' '.join(e.path.split())} {e.blob}" for e in merged.set_aside),
     ]
     message = "\n".join([f"sync: merge {name} into {remote.branch}", "", *trailers, ""])
+    message = with_arrivals(workspace, message)
     date = branch_commits.date_variables(repo.raw_date(workspace.now()), workspace.identity())
     tree = merged.with_ours or merged.tree
     commit = merge = branch_commits.commit_tree(repository, tree, [theirs, ours], message, date)

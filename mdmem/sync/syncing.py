@@ -10,6 +10,7 @@ from pathlib import Path
 from mdmem import secrets
 from mdmem.changes import placing
 from mdmem.changes.apply import preview
+from mdmem.changes.commit_notes import forget_arrivals
 from mdmem.changes.placing import Prepared
 from mdmem.changes.recover import lock_workspace, recover
 from mdmem.changes.revert import plan_revert
@@ -42,6 +43,7 @@ from mdmem.sync.purged_line import (
     make_again,
     own_refs_again,
 )
+from mdmem.sync.witness import witness
 from mdmem.workspace import Progress, Say, Workspace
 from mdmem.workspace.sync_state import SyncError, SyncState, save_state, state_of
 
@@ -273,7 +275,11 @@ class _Steps:
             raise RepositoryProblem(
                 "busy", "this branch moves faster than it can be synced", "Try again."
             )
+        if combined.merges:
+            forget_arrivals(self.workspace)
         self._judge(ours, combined.commit)
+        if not self.request.join:  # what was made apart says nothing of clocks
+            witness(self.workspace, ours, combined.commit, self.say)
         return combined
 
     def _judge(self, before: CommitId | None, after: CommitId) -> None:

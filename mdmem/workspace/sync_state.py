@@ -12,10 +12,10 @@ from mdmem.model.errors import RepositoryProblem, SyncProblem
 from mdmem.model.pipelines import Incoming, Sync
 from mdmem.repo import Repository
 from mdmem.repo.remotes import Remote, find_remote
-from mdmem.startup.records import asdict, dataclass, field
+from mdmem.startup.records import asdict, dataclass, field, replace
 from mdmem.workspace import Workspace
 
-STATE_NAME = "sync.json"
+_MOST_ARRIVED = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +43,7 @@ class SyncState:
     - `incoming`: what syncs brought in that a commit here would have been refused for.
     - `next`: when to try again by itself; None: not before somebody does something.
     - `proposals`: the commits that both sides had last, by the full names of their branches.
+    - `arrived`: lines for the next commit made here, on what came with a date ahead of the clock.
     """
 
     line: str
@@ -54,16 +55,18 @@ class SyncState:
     incoming: tuple[Incoming, ...] = ()
     error: SyncError | None = None
     proposals: dict[str, CommitId] = field(default_factory=dict)
+    arrived: tuple[str, ...] = ()
 
 
 def load_state(workspace: Workspace) -> SyncState | None:
     """The stored state; None without a readable one."""
     try:
-        fields = json.loads((workspace.state / STATE_NAME).read_text(encoding="utf-8"))
-        error = fields.pop("error")
+        fields = json.loads((workspace.state / files.SYNC_STATE).read_text(encoding="utf-8"))
+        error, arrived = fields.pop("error"), tuple(map(str, fields.pop("arrived", ())))
         incoming = tuple(Incoming(**each) for each in fields.pop("incoming", ()))
         incoming += tuple(map(_of_old_secret, fields.pop("secrets", ())))
-        return SyncState(**fields, incoming=incoming, error=SyncError(**error) if error else None)
+        error = SyncError(**error) if error else None
+        return SyncState(**fields, incoming=incoming, error=error, arrived=arrived)
     except (OSError, ValueError, TypeError, KeyError, AttributeError):
         return None
 
@@ -90,8 +93,19 @@ def state_of(workspace: Workspace, remote: Remote) -> SyncState:
 
 
 def save_state(workspace: Workspace, state: SyncState) -> None:
+    """Store a state; of what has arrived that which is stored, for writers take it meanwhile."""
+    kept = load_state(workspace)
+    _store(workspace, replace(state, arrived=kept.arrived if kept else ()))
+
+
+def keep_arrival(workspace: Workspace, line: str) -> None:
+    state = load_state(workspace) or SyncState(line="")
+    _store(workspace, replace(state, arrived=(*state.arrived, line)[-_MOST_ARRIVED:]))
+
+
+def _store(workspace: Workspace, state: SyncState) -> None:
     # `asdict` leaves the records in a record to `json`.
-    files.write_cache(workspace.state / STATE_NAME, json.dumps(asdict(state), default=asdict))
+    files.write_cache(workspace.state / files.SYNC_STATE, json.dumps(asdict(state), default=asdict))
 
 
 # With `sync = "auto"`: whether a sync is due, and the quiet moment after writes

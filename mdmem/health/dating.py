@@ -1,0 +1,75 @@
+"""Commits with clocks that were wrong, in words for people."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+
+from mdmem.model import CommitId
+from mdmem.model.errors import number_of, printable
+from mdmem.model.trail import TrailCommit
+from mdmem.past import clocks
+from mdmem.past.steps import with_past
+from mdmem.repo import Repository, commit_seconds
+
+_MOST_NAME, _MOST_NAMES = 60, 3
+
+
+def span(seconds: float) -> str:
+    hours = max(1, round(seconds / 3600))
+    return number_of(round(hours / 24), "day") if hours >= 24 else number_of(hours, "hour")
+
+
+def ahead(commit: TrailCommit, now: float) -> str:
+    return f"{_named(commit)} is dated {span(commit.moment - now)} ahead of this machine's clock"
+
+
+def behind(commit: TrailCommit, now: float) -> str:
+    return f"this machine's clock is {span(commit.moment - now)} behind {_named(commit)}"
+
+
+def _named(commit: TrailCommit) -> str:
+    return f"{commit.commit[:8]} by {_name(commit)}"
+
+
+def _name(commit: TrailCommit) -> str:
+    return printable(commit.author, keep="")[:_MOST_NAME]
+
+
+def dated_back(
+    commits: Sequence[TrailCommit], among: Collection[CommitId] | None = None
+) -> Iterator[str]:
+    """What each commit (of some) that says when others had arrived has dated back."""
+    settled, by_number = clocks.settle(commits), {each.number: each for each in commits}
+    for arrival in settled.arrivals:
+        told = [
+            each
+            for each in map(by_number.__getitem__, arrival.numbers)
+            if settled.moments[each.number] == arrival.time < min(each.time, each.committed)
+        ]
+        if told and (among is None or arrival.by.commit in among):
+            names = list(dict.fromkeys(map(_name, told)))
+            more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
+            yield (
+                f"{number_of(len(told), 'commit')} by {', '.join(names[:_MOST_NAMES])}{more} dated"
+                f" back by {_name(arrival.by)} ({arrival.by.commit[:8]})"
+            )
+
+
+def read_dates(repository: Repository) -> list[TrailCommit]:
+    """All commits of HEAD with nothing but what their moments need."""
+    form = "--format=%H%x00%P%x00%at%x00%ct%x00%an%x00%B"
+    output = repository.git("log", "-z", "--topo-order", "--reverse", form)
+    fields = iter(output.decode("utf-8", "replace").split("\0"))
+    commits = dict[str, TrailCommit]()
+    for name, parents, time, committed, author, message in zip(*[fields] * 6, strict=False):
+        commit = TrailCommit(
+            number=len(commits) + 1,
+            commit=CommitId(name),
+            time=commit_seconds(time),
+            author=author,
+            message=message if clocks.ARRIVED in message else "",
+            committed=commit_seconds(committed),
+        )
+        before = [commits[each] for each in parents.split() if each in commits]
+        commits[name] = with_past(commit, before)
+    return list(commits.values())
