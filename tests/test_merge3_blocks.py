@@ -210,6 +210,18 @@ def test_two_wordings_of_an_item_stand_side_by_side() -> None:
     )
 
 
+def test_a_first_item_beneath_hangs_on_the_words_that_the_other_side_gave() -> None:
+    base = "- a lamp\n- prefers the harbor\n- a mosaic\n"
+    ours = "- a lamp\n- mirrors granite\n- a mosaic\n"
+    theirs = "- a lamp\n- prefers the harbor\n  - a lantern\n- a mosaic\n"
+    assert merged(base, ours, theirs)[0] == (
+        "- a lamp\n- mirrors granite\n  - a lantern\n- a mosaic\n"
+    )
+    # two in its place: which of them it became is not told
+    two = "- a lamp\n- mirrors granite\n- tests onyx\n- a mosaic\n"
+    assert "- prefers the harbor\n  - a lantern\n" in merged(base, two, theirs)[0]
+
+
 def test_two_wordings_of_an_item_each_have_the_items_beneath_as_that_side_has_them() -> None:
     base = "- red fruit of trees\n  - apples\n    - green\n  - plums\n  - figs\n- greens"
     ours = base.replace("red", "ripe").replace("green\n", "green ones\n")

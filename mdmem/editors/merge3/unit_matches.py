@@ -224,6 +224,7 @@ class _UnitMatcher:
     def _by_neighbours(self, candidates: _Candidates) -> Iterator[_Pair]:
         """Blocks alone between the same neighbours; facts if a little alike.
 
+        What the other side gave its first item beneath goes on in whatever words are in its place.
         If the other side moved the old one, the first word must be the same too.
         """
         side, new = candidates.side, set(candidates.new)
@@ -250,6 +251,8 @@ class _UnitMatcher:
                         yield *pair, True
             elif len(numbers) != 1 or len(others) != 1 or others[0] not in candidates.new:
                 continue
+            elif self._got_its_first_child(numbers[0], 1 - side):
+                yield numbers[0], others[0], True
             elif not self._is_moved(numbers[0]) or _have_one_subject(
                 candidates, numbers[0], others[0]
             ):
@@ -257,6 +260,10 @@ class _UnitMatcher:
                     replace(candidates, gone=numbers, new=others), _MIN_LIKENESS_ALONE
                 ):
                     yield old, unit, True
+
+    def _got_its_first_child(self, old: int, side: int) -> bool:
+        number, parent_of = self._of_base[old].sides[side], self._sides[side].parent_of
+        return number is not None and number in parent_of and old not in self._base.parent_of
 
     def _is_moved(self, old: int) -> bool:
         homes = (
