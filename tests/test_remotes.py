@@ -140,6 +140,29 @@ def test_a_remote_that_is_not_there(at: Desk):
     assert "nothing.git" in problem.message
 
 
+def test_why_a_remote_cannot_be_reached_is_what_the_program_says(at: Desk, tmp_path: Path):
+    ssh = tmp_path / "ssh"
+    ssh.write_text("#!/bin/sh\necho 'ssh: connect to host x: Connection refused' >&2\nexit 255\n")
+    ssh.chmod(0o755)
+    at.git("config", "core.sshCommand", ssh)
+    at.git("remote", "set-url", "origin", "ada@x:memory.git")
+    message = failure(at).message
+    assert message == "origin cannot be reached: ssh: connect to host x: Connection refused"
+    at.git("remote", "set-url", "origin", "git://127.0.0.1:1/memory.git")
+    message = failure(at).message
+    assert message.startswith("origin cannot be reached: unable to connect to 127.0.0.1: ")
+    assert message.endswith("Connection refused")
+
+
+def test_a_server_s_words_have_no_control_characters(at: Desk, origin: Path):
+    hook = origin / "hooks" / "pre-receive"
+    hook.write_text("#!/bin/sh\nprintf 'no \\033[31mred\\007 \\342\\200\\256here' >&2\nexit 1\n")
+    hook.chmod(0o755)
+    with pytest.raises(SyncProblem) as problem:
+        remote(at).push(head(at))
+    assert problem.value.message == "origin refused the push: no \ufffd[31mred\ufffd \ufffdhere"
+
+
 def test_the_upstream_names_the_remote_and_its_branch(at: Desk, origin: Path):
     at.git("remote", "add", "other", origin)
     with pytest.raises(SyncProblem, match="main has no upstream, and there are 2 remotes"):

@@ -11,7 +11,7 @@ from pathlib import Path, PurePath
 
 from mdmem.folder.machine import machine_name
 from mdmem.model import CommitId
-from mdmem.model.errors import RepositoryProblem, SyncProblem, shell_word, verb
+from mdmem.model.errors import RepositoryProblem, SyncProblem, printable, shell_word, verb
 from mdmem.repo import branch_commits
 from mdmem.repo.runner import GitResult, run, setting
 from mdmem.repo.worktree import Repository
@@ -45,6 +45,7 @@ _FASTER = late.pattern(
     r"|reference already exists|is at \w+ but expected"
 )
 _NOT_ALLOWED = late.pattern(r"transport '([^']+)' not allowed")
+_SAYS_NOTHING = late.pattern(r"Could not read from remote repository|the remote end hung up")
 _MISSING = late.pattern(r"(?i)couldn't find remote ref")
 _ABOUT_A_PUSH = late.pattern(
     r"error: failed to push|To |hint:|Enumerating objects:|Delta compression |Total \d+ \(delta"
@@ -250,7 +251,7 @@ def _run_online(
     except RepositoryProblem as problem:
         raise (overdue if problem.code == "git-timeout" else problem) from problem
     lines = (line for line in result.error_text.splitlines() if line.rstrip() not in reported)
-    return replace(result, error_text="\n".join(lines))
+    return replace(result, error_text="\n".join(printable(line, keep="") for line in lines))
 
 
 def _reporting(progress: Progress) -> tuple[Callable[[str], None], set[str]]:
@@ -303,7 +304,10 @@ def _failure(result: GitResult, name: str, command: str) -> SyncProblem:
     asked = next(filter(_AUTH.search, lines), None)
     failures = (line for word in ("fatal: ", "error: ") for line in lines if line.startswith(word))
     line = asked or next(failures, (lines or ["git does not say why"])[0])
-    line = line.removeprefix("fatal: ")
+    if _SAYS_NOTHING.search(line):  # a program such as ssh has said why
+        line = lines[0]
+    following = lines[lines.index(line) + 1 :] if line.endswith(":") else []
+    line = " ".join([line, *following[:1]]).removeprefix("fatal: ")
     if asked:
         return SyncProblem(
             "remote-auth",
