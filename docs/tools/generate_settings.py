@@ -122,6 +122,7 @@ SUBJECTS: dict[str, dict[str, tuple[str, ...]]] = {
         "machines.md#without-typing-it": ("sync",),
         "machines.md#two-machines": ("sync_remote",),
         "machines.md#what-moves": ("sync_files",),
+        "machines.md#a-forge-with-a-protected-branch": ("sync_push",),
     },
 }
 """The settings by subject, and by the page that tells more, if one does."""

@@ -52,6 +52,7 @@ CHOICES = {
     "session_scope": ("project", "all"),
     "sync": ("off", "auto"),
     "sync_files": ("memory", "all"),
+    "sync_push": ("remote", "branch"),
     "digest": ("rules", "model", "off"),
     "dream": ("off", "propose", "apply"),
     "server": ("on", "off"),
@@ -76,6 +77,7 @@ _TEXTS = (
     "sync",
     "sync_remote",
     "sync_files",
+    "sync_push",
     "digest",
     "model_url",
     "model_name",
@@ -231,6 +233,8 @@ class Settings:
     """
     sync_files: str = "memory"
     """`all` also syncs commits of other files than memory."""
+    sync_push: str = "remote"
+    """`branch` sends to a branch of this machine, `mdmem/in/HOST`, for a pull request."""
     owner: tuple[str, ...] = ()
     """Your sender ids in chats, and names under which logs have you (`Ada: …`). Statements of other
     senders count as `inferred`, with their name.

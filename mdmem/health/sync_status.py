@@ -6,10 +6,11 @@ import time
 from collections.abc import Iterator
 
 from mdmem.folder import files
-from mdmem.health import incoming
+from mdmem.health import dating, incoming
 from mdmem.model.errors import MdmemError, number_of, verb
 from mdmem.model.pipelines import BLOCKED, FAILING, PASSING_FAILURES, QUEUED, SYNCED
 from mdmem.model.reads import WorkspaceStatus
+from mdmem.repo import commit_seconds
 from mdmem.repo.remotes import find_remote
 from mdmem.startup.records import replace
 from mdmem.workspace import Workspace
@@ -41,11 +42,13 @@ def state_name(state: SyncState) -> str:
 
 
 def describe(workspace: Workspace, state: SyncState) -> str:
-    unsent = _unsent(workspace, state)
-    waiting = f"{number_of(unsent, 'commit')} not pushed" if unsent else ""
+    unsent = len(_unsent(workspace, state))
+    not_pushed = f"{number_of(unsent, 'commit')} not pushed" if unsent else ""
     if state.error is None:
         return (
-            waiting or f"synced with {_remote(workspace)} {_ago(time.time() - (state.last or 0))}"
+            waiting(workspace, state)
+            or not_pushed
+            or f"synced with {_remote(workspace)} {_ago(time.time() - (state.last or 0))}"
         )
     message = state.error.message
     match state_name(state):
@@ -54,7 +57,7 @@ def describe(workspace: Workspace, state: SyncState) -> str:
         case "failing":
             return f"failing since {workspace.local_time(int(state.error.since)):%A}: {message}"
     tried = f"last attempt {workspace.local_time(int(state.tried or 0)):%H:%M}: {message}"
-    return "; ".join(filter(None, (waiting, tried)))
+    return "; ".join(filter(None, (not_pushed, tried)))
 
 
 def _remote(workspace: Workspace) -> str:
@@ -66,11 +69,23 @@ def _remote(workspace: Workspace) -> str:
         return "a remote"
 
 
-def _unsent(workspace: Workspace, state: SyncState) -> int:
+def waiting(workspace: Workspace, state: SyncState) -> str:
+    """A line on what a pull request has to bring to the branch; empty for nothing."""
+    times = _unsent(workspace, state) if state.branch else ()
+    if not times:
+        return ""
+    age = dating.span(workspace.now().timestamp() - min(times))
+    return f"{state.branch} waits to be merged: {number_of(len(times), 'commit')}, {age}"
+
+
+def _unsent(workspace: Workspace, state: SyncState) -> list[int]:
+    """The times of the commits that are not at the remote."""
     repository = workspace.repository
     if state.seen is None or not repository.has(state.seen) or repository.head() is None:
-        return 0
-    return int(repository.git("rev-list", "--count", "--no-merges", f"{state.seen}..HEAD"))
+        return []
+    had = [f"^{each}" for each in (state.seen, state.agreed) if each and repository.has(each)]
+    rows = repository.git("log", "--no-merges", "--format=%ct", "HEAD", *had).split()
+    return list(map(commit_seconds, rows))
 
 
 def _ago(seconds: float) -> str:

@@ -54,6 +54,7 @@ from mdmem.workspace import Say, Workspace, open_at
 from mdmem.workspace.sync_state import SyncState
 
 _DEEPENINGS, _FIRST_DEPTH = 5, 50
+_MOST_SQUASHES = 50
 _SCRATCH_NAME = "sync-mark"
 
 
@@ -97,11 +98,14 @@ def combine(
     all_files: bool = False,
     join: bool = False,
     sets_up: bool = True,
+    is_protected: bool = False,
+    takes_devices: bool = True,
 ) -> Combined | None:
     """The commit to land and to push; None where neither side has any.
 
     `all_files`: other files than memory may change too. `join`: the two sides may have begun
-    separately. `sets_up`: see that git merges by section.
+    separately. `sets_up`: see that git merges by section. `is_protected`: the branch takes pull
+    requests alone, perhaps squashed.
     Raises: SyncProblem (`remote-rewound`, `remote-purged`, `purge-unpushed`, `remote-unrelated`,
     `sync-foreign`, `sync-conflict`), RepositoryProblem (`git-too-old`).
     """
@@ -127,10 +131,40 @@ def combine(
             _require_common_past(repository, remote, theirs, ours)
         if sets_up:
             set_up(workspace, again=True)
+        if is_protected:
+            theirs = _with_squashed(workspace, remote, theirs, ours)
         merged = _merge(workspace, remote, theirs, ours, machine_name())
         combined = Combined(commit=merged.commit, merges=(merged,))
-    combined = _with_devices(workspace, remote, combined, all_files, sets_up)
+    if takes_devices:
+        combined = _with_devices(workspace, remote, combined, all_files, sets_up)
     return _with_mark(workspace, combined, ours)
+
+
+def _with_squashed(
+    workspace: Workspace, remote: Remote, theirs: CommitId, ours: CommitId
+) -> CommitId:
+    """Their commit, joined with what was sent from here if one of theirs has all of that.
+
+    So what changed here since is told from what a squash of it brought.
+    """
+    repository, name = workspace.repository.at_root(), machine_name()
+    for sent in remote.devices().values():
+        if not reaches(repository, ours, sent) or reaches(repository, theirs, sent):
+            continue
+        line = ("rev-list", "--first-parent", "--reverse", theirs, f"^{sent}")
+        for each in repository.git(*line).decode().split()[-_MOST_SQUASHES:]:
+            tree = repository.git("rev-parse", f"{each}^{{tree}}").decode().strip()
+            if merge_trees(repository, CommitId(each), sent, name).tree == tree:
+                message = f"sync: meet {each[:10]}\n\nMdmem-Op: {Op.SYNC}\nMdmem-Actor: sync\n"
+                date = _date(workspace)
+                tree = f"{theirs}^{{tree}}"
+                theirs = branch_commits.commit_tree(repository, tree, [theirs, sent], message, date)
+                break
+    return theirs
+
+
+def _date(workspace: Workspace) -> dict[str, str]:
+    return branch_commits.date_variables(repo.raw_date(workspace.now()), workspace.identity())
 
 
 def _with_mark(workspace: Workspace, combined: Combined, ours: CommitId) -> Combined:
@@ -323,7 +357,7 @@ def _merge(
     ]
     message = "\n".join([f"sync: merge {name} into {remote.branch}", "", *trailers, ""])
     message = with_arrivals(workspace, message)
-    date = branch_commits.date_variables(repo.raw_date(workspace.now()), workspace.identity())
+    date = _date(workspace)
     tree = merged.with_ours or merged.tree
     commit = merge = branch_commits.commit_tree(repository, tree, [theirs, ours], message, date)
     if merged.with_ours:

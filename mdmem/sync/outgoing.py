@@ -10,6 +10,7 @@ from mdmem.folder import layout
 from mdmem.model import SETTINGS_NAME, CommitId, FilePath
 from mdmem.model.errors import RefusedChange, SyncProblem, number_of, verb
 from mdmem.repo import Repository, first_parent
+from mdmem.startup import late
 from mdmem.sync.landing import is_safe
 from mdmem.workspace import Workspace, open_at
 
@@ -17,6 +18,9 @@ _SHOWN = 3
 _OWN_FILES = frozenset({SETTINGS_NAME, ".gitattributes", ".gitignore"})
 """The files of a workspace that are no memory and travel with it."""
 _MARK = b"\x01"
+_STATEMENT = late.pattern(
+    r"(?m)^Mdmem-(?:Supersedes|Retracts|Confirms|Contradicts|Resolves|Rejects|Closes|Arrived): .+$"
+)
 _QUOTES = ("+ ", "- ", "    + ", "    - ")
 """The starts of lines in a message that quote files, where secrets may be allowed."""
 
@@ -124,6 +128,24 @@ def _touched(
     for block in repository.git(*command).split(_MARK)[1:]:
         paths = (path.removeprefix(b"\n") for path in block.split(b"\0")[1:])
         yield [os.fsdecode(path) for path in paths if path]
+
+
+def is_said(repository: Repository, theirs: CommitId, ours: CommitId) -> bool:
+    """True if the other line has all that a commit has: its text, and what is said without any."""
+    trees = repository.git("rev-parse", f"{theirs}^{{tree}}", f"{ours}^{{tree}}").split()
+    form = ("log", "--no-merges", "--name-only", f"--format={_MARK.decode()}%B%x02")
+    output = repository.git(*form, ours, f"^{theirs}").decode("utf-8", "replace")
+    blocks = (block.partition("\2") for block in output.split(_MARK.decode())[1:])
+    stated = {
+        line
+        for message, _, names in blocks
+        if not names.strip()
+        for line in _STATEMENT.findall(message)
+    }
+    found = ("log", "-1", "--format=%h", "--fixed-strings")
+    return trees[0] == trees[1] and all(
+        repository.git(*found, f"--grep={line}", theirs) for line in stated
+    )
 
 
 def require_no_secrets(workspace: Workspace, theirs: CommitId | None, ours: CommitId) -> None:

@@ -15,14 +15,15 @@ from mdmem.changes.placing import Prepared
 from mdmem.changes.recover import lock_workspace, recover
 from mdmem.changes.revert import plan_revert
 from mdmem.folder import files
-from mdmem.health import incoming
+from mdmem.folder.machine import host_name, machine_name
+from mdmem.health import incoming, sync_status
 from mdmem.model import CommitId, FilePath
 from mdmem.model.errors import MdmemError, RepositoryProblem, SyncProblem, shell_word, verb
 from mdmem.model.pipelines import QUEUED, SYNCED, Incoming, Sync, SyncResult
 from mdmem.model.writes import Revert
 from mdmem.repo import Repository
 from mdmem.repo.branch_commits import merge_base
-from mdmem.repo.remotes import Remote, find_remote
+from mdmem.repo.remotes import DEVICES, Remote, find_remote
 from mdmem.startup.records import dataclass, replace
 from mdmem.sync.combining import (
     Combined,
@@ -34,7 +35,7 @@ from mdmem.sync.combining import (
     set_up,
 )
 from mdmem.sync.landing import land, lock_work_tree
-from mdmem.sync.outgoing import require_memory_alone, require_no_secrets
+from mdmem.sync.outgoing import is_said, require_memory_alone, require_no_secrets
 from mdmem.sync.purged_line import (
     branches_again,
     forget_old,
@@ -123,8 +124,8 @@ def _sync(workspace: Workspace, request: Sync, say: Say, progress: Progress | No
         placing.discard(workspace)
     if not request.dry_run:
         now, told = time.time(), tuple(incoming.current(workspace, steps.state.incoming))
-        done = SyncState(line=state.line, seen=seen, last=now, tried=now, incoming=told)
-        save_state(workspace, replace(done, proposals=steps.state.proposals))
+        done = replace(steps.state, seen=seen, last=now, tried=now, incoming=told)
+        save_state(workspace, replace(done, failures=0, next=None, error=None))
     return result
 
 
@@ -147,6 +148,8 @@ class _Steps:
     say: Say
     told: tuple[Incoming, ...] = ()
     """The problems that came in, for which a commit here would have been refused."""
+    is_waiting: bool = False
+    """True if the branch has not all commits of this machine: it is protected."""
 
     def take(self) -> tuple[SyncResult, CommitId | None]:
         repository, remote = self.workspace.repository, self.remote
@@ -186,12 +189,19 @@ class _Steps:
                 " kept",
                 "Try again.",
             )
-        return self._result(before, theirs, commit, done, attempt), commit
+        result = self._result(before, theirs, commit, done, attempt)
+        if not self.is_waiting:
+            return result, commit
+        waits = sync_status.waiting(self.workspace, replace(self.state, seen=theirs))
+        if waits:
+            self.say(waits)
+        return replace(result, state=QUEUED if waits else SYNCED), theirs
 
     def failed(self, problem: MdmemError) -> SyncState:
         for each in self.told:  # the files are in place, and there is no result to tell it
             self.say(each.line)
         state, repository = self.state, self.workspace.repository
+        state = replace(state, refused=state.refused or problem.code == "remote-refused")
         now, minutes = time.time(), _MINUTES.get(problem.code, ())
         failures = state.failures if self.request.automatic else 0
         pause = minutes[min(failures, len(minutes) - 1)] if minutes else None
@@ -211,19 +221,42 @@ class _Steps:
         )
 
     @property
+    def _pushes_branch(self) -> bool:
+        return self.workspace.settings.sync_push == "branch"
+
+    @property
     def _syncs_all(self) -> bool:
         return self.request.all_files or self.workspace.settings.sync_files == "all"
 
     def _push(self, commit: CommitId, theirs: CommitId | None) -> bool:
         if commit == theirs:
             return True
+        if theirs and (self.state.refused or self._pushes_branch):
+            self.is_waiting = True
+            if is_said(self.workspace.repository, theirs, commit):
+                self.state = replace(self.state, agreed=commit)
+                return True
         require_no_secrets(self.workspace, theirs, commit)
         if theirs is None:
             self._name_another_beginning(commit)
+        elif self._pushes_branch:
+            return self._push_own_branch(commit)
+        self.is_waiting = False
         is_pushed = self.remote.push(commit)
         if is_pushed:
+            self.state = replace(self.state, refused=False, agreed=None, branch="")
             self._set_upstream()
         return is_pushed
+
+    def _push_own_branch(self, commit: CommitId) -> bool:
+        """Push to this machine's own branch, forward only; where its name is taken, with digits."""
+        there, name = self.remote.devices(), machine_name()
+        if name in there and not is_reached(self.workspace.repository, there[name], commit):
+            name = f"{name}-{host_name()}"
+        self.state = replace(self.state, branch=f"{DEVICES}{name}")
+        return there.get(name) == commit or self.remote.update(
+            {f"refs/heads/{DEVICES}{name}": (commit, None)}
+        )
 
     def _name_another_beginning(self, commit: CommitId) -> None:
         """Say so if the remote has other branches, and none with a commit of this one."""
@@ -309,6 +342,8 @@ class _Steps:
             all_files=self._syncs_all,
             join=self.request.join,
             sets_up=earlier is None,
+            is_protected=self.state.refused or self._pushes_branch,
+            takes_devices=not self._pushes_branch,
         )
         if earlier is None or combined is None:
             return combined

@@ -43,6 +43,8 @@ class SyncState:
     - `incoming`: what syncs brought in that a commit here would have been refused for.
     - `next`: when to try again by itself; None: not before somebody does something.
     - `proposals`: the commits that both sides had last, by the full names of their branches.
+    - `refused`: the last push to the branch was. `agreed`: this machine's commit when both sides
+      had the same text last, whatever their commits. `branch`: the one it pushes to instead.
     - `arrived`: lines for the next commit made here, on what came with a date ahead of the clock.
     """
 
@@ -55,6 +57,9 @@ class SyncState:
     incoming: tuple[Incoming, ...] = ()
     error: SyncError | None = None
     proposals: dict[str, CommitId] = field(default_factory=dict)
+    refused: bool = False
+    agreed: CommitId | None = None
+    branch: str = ""
     arrived: tuple[str, ...] = ()
 
 
@@ -142,7 +147,7 @@ def _is_unsent(repository: Repository, state: SyncState) -> bool:
     """True if HEAD is neither at the remote nor what it could not be synced with."""
     head = repository.head()
     is_blocked = state.error is not None and state.next is None and state.error.head == head
-    return head != state.seen and not is_blocked
+    return head not in (state.seen, state.agreed) and not is_blocked
 
 
 def _wait_until_quiet(workspace: Workspace) -> bool:
