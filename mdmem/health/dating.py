@@ -10,6 +10,7 @@ from mdmem.model.trail import TrailCommit
 from mdmem.past import clocks
 from mdmem.past.steps import with_past
 from mdmem.repo import Repository, commit_seconds
+from mdmem.repo.branch_commits import commits_not_in
 
 _MOST_NAME, _MOST_NAMES = 60, 3
 
@@ -56,20 +57,16 @@ def dated_back(
 
 
 def read_dates(repository: Repository) -> list[TrailCommit]:
-    """All commits of HEAD with nothing but what their moments need."""
-    form = "--format=%H%x00%P%x00%at%x00%ct%x00%an%x00%B"
-    output = repository.git("log", "-z", "--topo-order", "--reverse", form)
-    fields = iter(output.decode("utf-8", "replace").split("\0"))
-    commits = dict[str, TrailCommit]()
-    for name, parents, time, committed, author, message in zip(*[fields] * 6, strict=False):
+    """All commits of HEAD, oldest first, with nothing but what their moments need."""
+    made: dict[CommitId, TrailCommit] = {}
+    for each in reversed(commits_not_in(repository, [CommitId("HEAD")], None).values()):
         commit = TrailCommit(
-            number=len(commits) + 1,
-            commit=CommitId(name),
-            time=commit_seconds(time),
-            author=author,
-            message=message if clocks.ARRIVED in message else "",
-            committed=commit_seconds(committed),
+            number=len(made) + 1,
+            commit=each.id,
+            time=each.time,
+            author=each.author.decode("utf-8", "replace").rpartition(" <")[0],
+            message=each.message,
+            committed=commit_seconds(each.committer.split()[-2]),
         )
-        before = [commits[each] for each in parents.split() if each in commits]
-        commits[name] = with_past(commit, before)
-    return list(commits.values())
+        made[each.id] = with_past(commit, [made[name] for name in each.parents if name in made])
+    return [*made.values()]

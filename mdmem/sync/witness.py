@@ -24,11 +24,11 @@ def witness(workspace: Workspace, before: CommitId | None, after: CommitId, say:
     """
     if before is None:
         return
-    output = workspace.repository.git("log", "--format=%x01%ct %at%n%B", after, f"^{before}")
-    now, rows = workspace.now().timestamp(), output.split(b"\1")[1:]
-    dates = [min(map(commit_seconds, row.partition(b"\n")[0].split(b" "))) for row in rows]
-    is_ahead = max(dates, default=0) > now + _TOLERATED_SECONDS
-    if not is_ahead and clocks.ARRIVED.encode() not in output:
+    repository, now = workspace.repository, workspace.now().timestamp()
+    output = repository.git("log", "-z", "--format=%ct %at%n%B", after, f"^{before}")
+    dates = (row.partition(b"\n")[0].split(b" ") for row in output.split(b"\0")[:-1])
+    latest = max((min(map(commit_seconds, each)) for each in dates), default=0)
+    if latest <= now + _TOLERATED_SECONDS and clocks.ARRIVED.encode() not in output:
         return
     with fresh_trail(workspace, say) as trail:
         had, came = (nearest_commits(workspace, trail, each) for each in (before, after))
