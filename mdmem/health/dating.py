@@ -21,15 +21,13 @@ def span(seconds: float) -> str:
 
 
 def ahead(commit: TrailCommit, now: float) -> str:
-    return f"{_named(commit)} is dated {span(commit.moment - now)} ahead of this machine's clock"
+    named = f"{commit.commit[:8]} by {_name(commit)}"
+    return f"{named} is dated {span(commit.moment - now)} ahead of this machine's clock"
 
 
 def behind(commit: TrailCommit, now: float) -> str:
-    return f"this machine's clock is {span(commit.moment - now)} behind {_named(commit)}"
-
-
-def _named(commit: TrailCommit) -> str:
-    return f"{commit.commit[:8]} by {_name(commit)}"
+    named = f"{commit.commit[:8]} by {_name(commit)}"
+    return f"this machine's clock is {span(commit.moment - now)} behind {named}"
 
 
 def _name(commit: TrailCommit) -> str:
@@ -44,7 +42,7 @@ def dated_back(
     for arrival in settled.arrivals:
         told = [
             each
-            for each in map(by_number.__getitem__, arrival.numbers)
+            for each in map(by_number.__getitem__, arrival.covered)
             if settled.moments[each.number] == arrival.time < min(each.time, each.committed)
         ]
         if told and (among is None or arrival.by.commit in among):
