@@ -323,7 +323,9 @@ def replay_new_commits(
         _cut(workspace, trail, 0)
         return
     dated: dict[CommitId, int] = {}
-    while not _replay_up_to(workspace, trail, head, boundary, progress, {}, dated):
+    while not _replay_up_to(
+        workspace, trail, head, boundary=boundary, progress=progress, adopted={}, dated=dated
+    ):
         pass
 
 
@@ -353,8 +355,15 @@ def _replay_up_to(
             # one transaction: a trail never ends in the midst of a past that is not memory's yet
             with trail.writing():
                 _cut(workspace, trail, began - 1)
-                again = pages.adopted
-                while not _replay_up_to(workspace, trail, head, boundary, progress, again, dated):
+                while not _replay_up_to(
+                    workspace,
+                    trail,
+                    head,
+                    boundary=boundary,
+                    progress=progress,
+                    adopted=pages.adopted,
+                    dated=dated,
+                ):
                     pass
             return True
         size = pages.fetch(
