@@ -378,17 +378,7 @@ def _replay_up_to(
             _MOST_COMMITS, max(_FEWEST_COMMITS, len(batch) * _BATCH_BYTES // max(1, size))
         )
         with trail.writing():
-            before = batch[0].commit.number - 1
-            for commit in batch:
-                if brought := lines.brought_by(commit.commit):
-                    trail.bring(brought)
-                trail.append(commit.commit, _bounded_step(workspace, trail, lines, commit, pages))
-                pages.adopted = {
-                    path: name
-                    for path, name in pages.adopted.items()
-                    if name != commit.commit.commit
-                }
-            derive(workspace, trail, facts_to_derive(trail, before))
+            _append(workspace, trail, lines, batch, pages)
             has_arrivals = any(clocks.ARRIVED in each.commit.message for each in batch)
             if has_arrivals and (late := trail.later_than_arrived()):
                 dated.update(late)
@@ -398,6 +388,23 @@ def _replay_up_to(
         if progress:
             progress(lines.count_read, len(new_commits))
     return True
+
+
+def _append(
+    workspace: Workspace,
+    trail: Trail,
+    lines: Lines,
+    batch: Sequence[ReadCommit],
+    pages: CommitPages,
+) -> None:
+    for commit in batch:
+        if brought := lines.brought_by(commit.commit):
+            trail.bring(brought)
+        trail.append(commit.commit, _bounded_step(workspace, trail, lines, commit, pages))
+        pages.adopted = {
+            path: name for path, name in pages.adopted.items() if name != commit.commit.commit
+        }
+    derive(workspace, trail, facts_to_derive(trail, batch[0].commit.number - 1))
 
 
 def _adopt_renamed(
