@@ -42,7 +42,8 @@ def dated_back(
     for arrival in settled.arrivals:
         told = [
             each
-            for each in map(by_number.__getitem__, arrival.covered)
+            for first, last in arrival.covered
+            for each in map(by_number.__getitem__, range(first, last + 1))
             if settled.moments[each.number] == arrival.time < min(each.time, each.committed)
         ]
         if told and (among is None or arrival.by.commit in among):

@@ -6,14 +6,15 @@ Clocks were wrong at times. Whoever asks, in whichever clone and whenever, gets 
 from __future__ import annotations
 
 import math
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
-from itertools import islice
+from heapq import heappop, heappush
 from typing import NamedTuple
 
 from mdmem.model import CommitId
-from mdmem.model.trail import TrailCommit, complement, intersection
+from mdmem.model.trail import Ranges, TrailCommit, complement, intersection
 from mdmem.startup import late
 from mdmem.startup.records import dataclass
 
@@ -21,7 +22,7 @@ ARRIVED = "Mdmem-Arrived: "
 DAY_SECONDS = 24 * 60 * 60
 _ID, _TIME = r"([0-9a-f]{40,64})", r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ)"
 _ARRIVAL = late.pattern(rf"(?m)^{ARRIVED}{_ID} {_ID} {_TIME}$")
-MOST_BETWEEN, _MOST_OF_ONE, _MOST_ROUNDS = 1_000, 20, 100
+MOST_BETWEEN, _MOST_OF_ONE, _MOST_ROUNDS = 1_000, 20, 20
 """Commits that a clock can speak of; trailers of one commit; rounds of judging, of which honest
 trailers need three."""
 
@@ -35,7 +36,7 @@ class Arrival:
 
     by: TrailCommit
     before: TrailCommit
-    covered: tuple[int, ...]
+    covered: Ranges
     time: int
 
 
@@ -70,23 +71,29 @@ def settle(commits: Sequence[TrailCommit]) -> Settled:
     to the next, so that the order in which arrivals are judged makes no difference.
     """
     arrivals = list(_arrivals(commits))
-    covering: dict[int, list[int]] = {}
+    begins: dict[int, list[tuple[int, int]]] = {}
     for at, arrival in enumerate(arrivals):
-        for number in arrival.covered:
-            covering.setdefault(number, []).append(at)
+        for begin, end in arrival.covered:
+            begins.setdefault(begin, []).append((end, at))
     counted = set[int]()
     for _ in range(_MOST_ROUNDS):
         count, moments, newest, told = len(counted), dict[int, int](), dict[int, int](), set[int]()
+        telling: list[
+            tuple[int, int, int]
+        ] = []  # the earliest first, with the end of what it covers
         for commit in commits:
             of_parents = [moments[each] for each in commit.parents]
             # what was proposed has the moment of the merge that brought it
             moment = commit.moment if commit.brought else moment_of(commit, of_parents)
-            telling = covering.get(commit.number, ())
-            counted |= {at for at in telling if _holds(arrivals[at], newest)}
-            first = min(((arrivals[at].time, at) for at in telling if at in counted), default=None)
-            if first is not None and first[0] < moment:
-                moment = first[0]
-                told.add(first[1])
+            for end, at in begins.get(commit.number, ()):
+                if at in counted or _holds(arrivals[at], newest):
+                    counted.add(at)
+                    heappush(telling, (arrivals[at].time, end, at))
+            while telling and telling[0][1] < commit.number:
+                heappop(telling)
+            if telling and telling[0][0] < moment:
+                moment, _, at = telling[0]
+                told.add(at)
             moments[commit.number] = moment
             newest[commit.number] = max([moment, *(newest[each] for each in commit.parents)])
         counted |= {at for at, arrival in enumerate(arrivals) if _holds(arrival, newest)}
@@ -103,7 +110,7 @@ def _holds(arrival: Arrival, newest: Mapping[int, int]) -> bool:
 def _arrivals(commits: Sequence[TrailCommit]) -> Iterator[Arrival]:
     """The arrivals that may count, whatever the moments are."""
     by_id = {commit.commit: commit for commit in commits if commit.is_needed}
-    needed = {commit.number for commit in by_id.values()}
+    others = [commit.number for commit in commits if not commit.is_needed]
     for by in commits:
         stated = _ARRIVAL.findall(by.message) if ARRIVED in by.message else []
         for *names, text in stated[:_MOST_OF_ONE]:
@@ -114,10 +121,12 @@ def _arrivals(commits: Sequence[TrailCommit]) -> Iterator[Arrival]:
                 complement(by.missing, by.number - 1),
                 complement(complement(before.missing, before.number), by.number),
             )
-            numbers = (number for first, last in unknown for number in range(first, last + 1))
-            between = [*islice((each for each in numbers if each in needed), MOST_BETWEEN + 1)]
+            count = sum(
+                last + 1 - first - (bisect_right(others, last) - bisect_left(others, first))
+                for first, last in unknown
+            )
             with suppress(ValueError, OverflowError):
                 time = int(datetime.fromisoformat(text).timestamp())
-                if time <= min(by.time, by.committed) and len(between) <= MOST_BETWEEN:
-                    covered = tuple(filter(commit.reaches, between))
+                if time <= min(by.time, by.committed) and count <= MOST_BETWEEN:
+                    covered = intersection(unknown, complement(commit.missing, commit.number))
                     yield Arrival(by=by, before=before, covered=covered, time=time)
