@@ -37,6 +37,7 @@ PLACES = {
     "index/catching_up.py": ["index/", "index-progress"],
     "index/session_messages.py": ["messages/"],
     "past/trail_update.py": ["versions.db"],
+    "changes/commit_notes.py": ["sync.json"],
     "changes/file_write.py": ["write-ahead.json"],
     "changes/moves.py": ["write-ahead.json"],
     "changes/placing.py": ["landing.json"],

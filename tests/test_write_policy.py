@@ -517,6 +517,7 @@ CALLS: Mapping[str, tuple[Callable[[Memory, str], object], Fate]] = {
     "Memory.save": (lambda at, _: at.save(Save(actor=AGENT)), REFUSED),
     "Memory.apply_advice": (lambda at, _: at.apply_advice(OPTIONS), REFUSED),
     "Memory.examine": (lambda at, _: at.examine(fix=True), NO_WRITE),
+    "Memory.date_back": (lambda at, _: at.date_back(lambda _: True), NO_WRITE),
     "Memory.reindex": (lambda at, _: at.reindex(full=True), NO_WRITE),
     "Tasks.start": (lambda at, _: at.tasks.start("Paint", "white", OPTIONS), PROPOSED),
     "Tasks.note": (lambda at, _: at.tasks.note("Move", "half", OPTIONS), PROPOSED),

@@ -37,7 +37,7 @@ def _name(commit: TrailCommit) -> str:
 def dated_back(
     commits: Sequence[TrailCommit], among: Collection[CommitId] | None = None
 ) -> Iterator[str]:
-    """What each commit (of some) that says when others had arrived has dated back."""
+    """Say which commits were dated back, and by which commit (of some) with `Mdmem-Arrived`."""
     settled, by_number = clocks.settle(commits), {each.number: each for each in commits}
     for arrival in settled.arrivals:
         told = [

@@ -1,4 +1,4 @@
-"""What this machine's clock says of commits that come from others (`past/clocks`)."""
+"""Hold this machine's clock against commits that come from others (`past/clocks`)."""
 
 from __future__ import annotations
 
@@ -56,8 +56,9 @@ def date_back(workspace: Workspace, is_right: Callable[[str], bool], say: Say) -
     """Date back what HEAD has ahead of this clock, if a person says that this clock is right.
 
     `is_right` is asked with what is ahead. Returns a line on what was done; empty for nothing.
-    Raises RepositoryProblem.
+    Raises RepositoryProblem, WorkspaceProblem (`not-allowed`).
     """
+    workspace.require_person(workspace.actor, "date back commits")
     now = workspace.now().timestamp()
     with fresh_trail(workspace, say) as trail:
         commits = trail.commits_after()
