@@ -21,7 +21,6 @@ from mdmem.model.proposals import Propose
 from mdmem.model.searches import ListFacts, Search
 from mdmem.model.writes import Forget, Remember, Revert, WriteOptions
 from mdmem.past import fresh_trail
-from mdmem.past.table import Moments, Trail
 from mdmem.proposals.branches import find_proposal
 from mdmem.show import past as shown
 
@@ -226,26 +225,6 @@ def test_the_history_of_a_section_shows_that_it_was_taken_out_and_brought_back(
     back, out, *earlier = history.revisions
     assert (back.before, out.text, out.before) == ("", "", "## Work\n\n- tea is green")
     assert len(earlier) == 2
-
-
-@pytest.mark.parametrize("target", ["Work", "employer", None])
-def test_moments_are_read_once_however_long_the_answer(
-    at: DatedMemory, target: str | None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for day in ("01-10", "02-10", "03-10"):
-        at.on(f"2026-{day}").apply(Remember(f"Company {day}", key="employer", section="Work"))
-    asked: list[int] = []
-    moments = Trail.moments
-
-    def counted(trail: Trail, latest: int) -> Moments:
-        asked.append(latest)
-        return moments(trail, latest)
-
-    memory = at.on(LATER)
-    monkeypatch.setattr(Trail, "moments", counted)
-    answer = memory.history(ShowHistory(target))
-    assert len(answer.chain if isinstance(answer, FactHistory) else answer.revisions) >= 3
-    assert len(asked) == 1
 
 
 def test_unknown_commits_are_not_found(at: DatedMemory) -> None:
