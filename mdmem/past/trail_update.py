@@ -378,7 +378,7 @@ def _replay_up_to(
             _MOST_COMMITS, max(_FEWEST_COMMITS, len(batch) * _BATCH_BYTES // max(1, size))
         )
         with trail.writing():
-            _append(workspace, trail, lines, batch, pages)
+            _append(workspace, trail, lines, batch=batch, pages=pages)
             has_arrivals = any(clocks.ARRIVED in each.commit.message for each in batch)
             if has_arrivals and (late := trail.later_than_arrived()):
                 dated.update(late)
