@@ -49,7 +49,8 @@ _WORDS = rf"""(?<![\w-])(?:
       (?P<ahead_units>day|week|fortnight|month|year)s?(?>(?:['’]s?\ time)?)|
     {_COUNT.replace("count", "from_now")}[ ]
       (?P<from_now_units>day|week|fortnight|month|year)s?\ from\ (?:now(?!\ on\b)|today)|
-    on\ (?P<weekday>{"|".join(_WEEKDAYS)})(?!['’s]){_OF_DAY}
+    (?P<week_on>a\ week\ )?on\ (?P<weekday>{"|".join(_WEEKDAYS)})(?!['’s])
+      (?P<week>\ week)?{_OF_DAY}
     )(?![\w-])"""
 _MONTH = rf"(?:{'|'.join(_MONTHS)})"
 _DATE_BEHIND = (
@@ -168,11 +169,14 @@ def _tells_of_past(clause: str) -> bool:
 
 
 def _of_weekday(match: Match[str], day: date) -> str | None:
+    weekday = _WEEKDAYS.index(match["weekday"].casefold())
+    if match["week"] or match["week_on"]:  # on a Monday, `Monday week` may be either
+        ahead = (weekday - day.weekday()) % 7
+        return _days(day + timedelta(days=ahead + 7)) if ahead else None
     clause = _clause(match)
     future = _FUTURE.search(clause) is not None
     is_to_come = _TO_COME.search(clause) or _ARRANGED.search(clause)
     past = _PAST.search(clause) is not None and not is_to_come
-    weekday = _WEEKDAYS.index(match["weekday"].casefold())
     if past is future or weekday == day.weekday() or _REPEATED.search(clause):
         return None
     return _of_unit("last" if past else "next", match["weekday"].casefold(), day)
