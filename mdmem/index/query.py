@@ -213,10 +213,10 @@ def like_query(words: Mapping[str, int]) -> Query | None:
 class IndexQuery:
     """A query as typed, its filter, the maximum number of hits and the user's day.
 
-    `decay`: logs lose weight with age. `spread`: hits beside better ones with the same words rank
-    lower. `meaning`: asked too, where words leave doubt. `changes_within`: of so many candidates,
-    those that may report a change follow the hits. `syntax`: of what somebody typed to a search.
-    `owner`: names of the one who asks, as logs have them.
+    `decay`: logs lose weight with age. `spread`: somebody typed it, and hits beside better ones
+    with the same words rank lower. `meaning`: asked too, where words leave doubt. `changes_within`:
+    of so many candidates, those that may report a change follow the hits. `syntax`: of what
+    somebody typed to a search. `owner`: names of the one who asks, as logs have them.
     """
 
     query: str

@@ -143,7 +143,8 @@ class NamedDate:
 class QuestionCues:
     """The cues of a question; `names` are its words as numbers (`_name`).
 
-    `is_own`: it is in the first person; `person`: names of the one who asks, as speakers.
+    `is_own`: it is in the first person; `person`: names of the one who asks, as speakers;
+    `is_typed`: somebody asks it of a search, not of an agent.
     """
 
     names: frozenset[int]
@@ -151,6 +152,7 @@ class QuestionCues:
     answer: int
     is_own: bool
     person: frozenset[int]
+    is_typed: bool
 
     def names_speaker(self, cues: int) -> bool:
         return cues >> _SPEAKER_SHIFT in self.names
@@ -209,7 +211,9 @@ def asks_of_self(question: str) -> bool:
     return speaks_of_self(folded(scripts.spaced), "".join(scripts.runs))
 
 
-def question_cues(question: str, owner: Iterable[str] = ()) -> QuestionCues:
+def question_cues(
+    question: str, owner: Iterable[str] = (), *, is_typed: bool = False
+) -> QuestionCues:
     """`owner`: names of the one who asks."""
     answer = TIME_CUE * bool(_ASKS_TIME.match(question)) | AMOUNT_CUE * bool(
         _ASKS_AMOUNT.search(question)
@@ -226,7 +230,9 @@ def question_cues(question: str, owner: Iterable[str] = ()) -> QuestionCues:
         names |= person
     if _ASKS_AGENT.search(question):
         names |= frozenset(map(_first_name, AGENTS))
-    return QuestionCues(names=names, date=date, answer=answer, is_own=is_own, person=person)
+    return QuestionCues(
+        names=names, date=date, answer=answer, is_own=is_own, person=person, is_typed=is_typed
+    )
 
 
 def kinds_asked(question: str) -> int:
@@ -517,9 +523,9 @@ SELF_FACTOR = 1.5
 24.4 to 52.6 with the speakers named, 35.5 to 51.7 and 22.7 to 43.2 without; LoCoMo equal).
 """
 CURATED_FACTOR = 2.0
-"""An entry of no day, for a question in the first person: else lines of `User:`, which gain 2.55,
-hide what MEMORY.md says. 206 questions about four months: first hit 58.7 to 60.7 % (neutral in
-notes and FAQs alone, where it is the factor of all).
+"""An entry of no day, for a typed question in the first person: else lines of `User:`, which gain
+2.55, hide what MEMORY.md says. 206 questions about four months: first hit 58.7 to 60.7 % (neutral
+in notes and FAQs alone, where it is the factor of all).
 """
 QUESTION_FACTOR = 0.8
 """A closing question seldom holds an answer: 79.1 to 79.9 and 62.7 to 63.3."""
@@ -674,7 +680,7 @@ def cue_factors(named: bool, shown: int) -> Iterator[Factor]:
 def date_factors(day: int, question: QuestionCues) -> Iterator[Factor]:
     if question.date and day and question.date.includes(date.fromordinal(day)):
         yield Factor("date", DATE_FACTOR)
-    if question.is_own and not day:
+    if question.is_own and question.is_typed and not day:
         yield Factor("curated", CURATED_FACTOR)
 
 

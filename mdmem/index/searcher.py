@@ -341,7 +341,7 @@ class IndexSearcher:
         request: IndexQuery,
     ) -> tuple[_RankedCandidates, tuple[FirstHits, dict[int, IndexRow]]]:
         """The candidates that the hits need, and the first hits among them."""
-        question = ranking.question_cues(request.query, request.owner)
+        question = ranking.question_cues(request.query, request.owner, is_typed=request.spread)
         minimum = ranking.CANDIDATES_BY_AGE if request.decay else ranking.CANDIDATES
         limit = max(minimum, ranking.CANDIDATES_A_HIT * request.looked_at)
         filtered = not request.filter.only_current
