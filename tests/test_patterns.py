@@ -14,6 +14,7 @@ import re
 import time
 from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from functools import cache
 from itertools import product
 from pathlib import Path
@@ -26,6 +27,7 @@ from program_source import PACKAGE, modules, nodes
 from mdmem import secrets
 from mdmem.folder import layout
 from mdmem.health import wiring
+from mdmem.model.errors import PackageProblem
 from mdmem.startup import late
 from mdmem.text import scan
 
@@ -55,7 +57,8 @@ def _program() -> dict[Path, ModuleType]:
     for path in modules():
         if path.name != "__main__.py":
             name = ".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts)
-            loaded[path] = importlib.import_module(name.removesuffix(".__init__"))
+            with suppress(PackageProblem):  # of an extra that is not installed
+                loaded[path] = importlib.import_module(name.removesuffix(".__init__"))
     return loaded
 
 

@@ -3,6 +3,7 @@ first.
 """
 
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -34,7 +35,9 @@ def diary(
     world: World, repository: Path, monkeypatch: pytest.MonkeyPatch, made_once: MadeOnce
 ) -> Desk:
     """A memory in which something was said on four days, by a person and two agents in sessions."""
-    made_once("a diary", lambda: say(desk(world, repository), monkeypatch))
+    dates = dict.fromkeys(("GIT_AUTHOR_DATE", "GIT_COMMITTER_DATE"), "2026-02-28T09:00:00+00:00")
+    before = replace(world, environment={**world.environment, **dates})
+    made_once("a diary", lambda: say(desk(before, repository), monkeypatch))
     monkeypatch.setenv("MDMEM_NOW", "2026-03-04T09:00:00+00:00")
     return Desk(world, repository)
 

@@ -134,7 +134,7 @@ def test_a_days_log_does_not_only_mark_it(
     refused(at, change, "supersede-in-place")
     with pytest.raises(FactProblem) as caught:
         at.apply(change)
-    assert caught.value.hint == " ".join(command)
+    assert caught.value.marked_hint == " ".join(command)
     assert caught.value.details["path"] == ("MEMORY.md" if old == VI else "memory/my list.md")
 
 
