@@ -208,6 +208,19 @@ def test_sections_that_change_and_those_that_do_not(dated: DatedMemory) -> None:
     ]
 
 
+def test_a_section_that_changed_often_is_untouched_from_a_week_on(dated: DatedMemory) -> None:
+    change_employers(dated)
+    dated.on("2026-04-16").apply(Remember("in Oslo", section="Home"))
+
+    def untouched(day: str) -> list[tuple[str, str]]:
+        sections = trends(dated.on(day), 60).untouched
+        return [(each.section[-1], f"{each.last:%m-%d}") for each in sections]
+
+    assert untouched("2026-04-16") == []
+    assert untouched("2026-04-18") == [("Work", "04-10")]
+    assert untouched("2026-04-24") == [("Work", "04-10"), ("Home", "04-16")]
+
+
 def test_contradictions_by_day(dated: DatedMemory) -> None:
     dated.on("2026-02-01").apply(Log("one"))
     dated.on("2026-02-01").apply(Log("two"))

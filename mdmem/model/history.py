@@ -461,7 +461,8 @@ class FactTrends:
 
     `survival` has the share of curated facts that are still current at an age in days, wherever it
     falls; `half_life_days` is None while more than half of them are. `changed_most` and
-    `untouched` (others, the longest first) are curated sections. `current` is the number of facts.
+    `untouched` (for a week or more, the longest first) are curated sections. `current` is the
+    number of facts.
     """
 
     days: tuple[FactDay, ...]

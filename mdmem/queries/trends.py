@@ -43,7 +43,7 @@ from mdmem.workspace import Say, Workspace
 
 T = TypeVar("T")
 _MOST_SECTIONS = 10
-_HOUR, _HOURS_A_DAY = 3600, 24
+_HOUR, _HOURS_A_DAY, _UNTOUCHED_HOURS = 3600, 24, 7 * 24
 _QUARTER = 900
 """No zone has its midnight between quarters of an hour of UTC."""
 _EPOCH = date(1970, 1, 2)
@@ -307,8 +307,8 @@ class _TrendReader:
                 if times:
                     counts.append((sum(each >= start for each in times), max(times), lineage))
         most = nlargest(_MOST_SECTIONS, (each for each in counts if each[0]))
-        untouched = [each for each in counts if each not in most]
-        longest = sorted(untouched, key=lambda each: (each[1], each[2]))[:_MOST_SECTIONS]
+        untouched = [each for each in counts if each[1] < self._now - _UNTOUCHED_HOURS * _HOUR]
+        longest = sorted(untouched, key=lambda each: each[1:])[:_MOST_SECTIONS]
         return tuple(map(self._section, most)), tuple(map(self._section, longest))
 
     def _section(self, counted: tuple[int, int, int]) -> TrendSection:
