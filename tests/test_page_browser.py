@@ -680,6 +680,18 @@ def by_keys(hand: Hand) -> Iterator[tuple[str, int]]:
     yield "read a long file", hand.presses
 
 
+def test_a_change_that_is_undone_says_so(page: Any, notes: Notes) -> None:
+    notes.mdmem("remember", "the ferry sings", "--section", "Facts")
+    commit = notes.head()
+    go(page, notes, f"/commit/{commit}")
+    press(page, "Undo this change")
+    page.locator("main .tag", has_text="undone").wait_for()
+    assert page.get_by_role("button", name="Undo this change").count() == 0
+    press(page, "Undo")
+    page.get_by_role("button", name="Undo this change").wait_for()
+    assert any("the ferry sings" in text for text in notes.texts())
+
+
 @pytest.mark.parametrize("tasks", [by_mouse, by_keys])
 def test_ten_tasks_take_four_presses_at_most(
     page: Any, notes: Notes, proposal: str, tasks: Any

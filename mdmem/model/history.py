@@ -121,7 +121,8 @@ class LargeCommit:
 class ChangeList:
     """Changes, newest first; `since` and `until` are the days that were asked for in words.
 
-    `large`: the commits that are named as a whole; none of `changes` is theirs.
+    `large`: the commits that are named as a whole; none of `changes` is theirs. `is_undone`: a
+    later commit, itself not undone, reverts the commit that was asked for.
     """
 
     changes: tuple[FactChange, ...]
@@ -129,6 +130,7 @@ class ChangeList:
     since: date | None = None
     until: date | None = None
     large: tuple[LargeCommit, ...] = ()
+    is_undone: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,8 +182,7 @@ class ShowBlame:
     preamble: bool = False
 
     def __post_init__(self) -> None:
-        is_named = self.section is not None
-        if (is_named and self.preamble) or not (is_named or self.preamble or self.file):
+        if not (self.preamble or self.file) if self.section is None else self.preamble:
             raise UsageProblem(f"name a section or a file, or give {field('preamble')}")
 
     @property

@@ -31,6 +31,7 @@ from mdmem.model.history import (
 )
 from mdmem.model.rules import fold_actor
 from mdmem.model.trail import CLOSING_MARKS, LAST_NUMBER, Entry, Fate, Mark, Occurrence, TrailCommit
+from mdmem.past.copies import taken_back
 from mdmem.past.notes import line_notes, statement_of
 from mdmem.past.table import Trail
 from mdmem.queries.past import Past, look_back
@@ -52,6 +53,7 @@ def list_changes(workspace: Workspace, request: ShowChanges, say: Say) -> Change
     since, until = dates.days_asked(workspace, request.since, request.until)
     with look_back(workspace, say) as past:
         read = list(_newest_changes(past, request, since, until))
+        undone = tuple(taken_back(past.trail.reverts())) if request.commit else ()
     changes = [each for each in read if isinstance(each, FactChange)]
     limit = request.limit or len(changes)
     return ChangeList(
@@ -60,6 +62,7 @@ def list_changes(workspace: Workspace, request: ShowChanges, say: Say) -> Change
         notes=past.limit_notes(len(changes), limit),
         since=dates.understood(request.since, since),
         until=dates.understood(request.until, until),
+        is_undone=any(each.made.commit.startswith(undone) for each in changes[:1]),
     )
 
 
@@ -213,8 +216,9 @@ def _newest_changes(
 
 
 def _start_of(workspace: Workspace, day: date) -> float:
-    zone = config.zone(workspace.settings.timezone)
-    return dates.seconds_of(datetime.combine(day, time.min, zone))
+    return dates.seconds_of(
+        datetime.combine(day, time.min, config.zone(workspace.settings.timezone))
+    )
 
 
 def _passing(

@@ -164,10 +164,11 @@ def _survival(facts: FactTrends) -> Figure | None:
     if not facts.survival:
         return None
     half = facts.half_life_days
-    if half is None:
-        number, words = f"{facts.survival[-1][1]:.0%}", "of the curated facts are still current"
-    else:
-        number, words = f"{half:,.0f}", "days until half of the curated facts have changed"
+    number, words = (
+        (f"{facts.survival[-1][1]:.0%}", "of the curated facts are still current")
+        if half is None
+        else (f"{half:,.0f}", "days until half of the curated facts have changed")
+    )
     every = -(-len(facts.survival) // _CURVE_ROWS)
     shown = [*facts.survival[:-1][::every], facts.survival[-1]]
     return Figure(
@@ -469,6 +470,7 @@ def commit(reader: Reader, query: Query) -> Page:
             "rows": rows,
             "weightiest": weightiest,
             "has_more": len(listed.changes) > _MOST_IN_COMMIT,
+            "is_undone": listed.is_undone,
         },
         data=listed,
         tab="timeline",
