@@ -680,6 +680,29 @@ def by_keys(hand: Hand) -> Iterator[tuple[str, int]]:
     yield "read a long file", hand.presses
 
 
+def test_pages_of_a_long_file_are_turned_one_by_one(page: Any, notes: Notes) -> None:
+    lines = "".join(f"- line {number}\n" for number in range(1, 1501))
+    (notes.root / "memory" / "long.md").write_text(f"# Long\n\n{lines}")
+    go(page, notes, "/f/memory/long.md")
+    pager = page.locator("main .pager")
+    last = int(words(pager.locator(".quiet")).split()[-1])
+    assert last >= 4
+    seen = []
+    for key, number in (
+        *(("]", each) for each in range(2, last + 1)),
+        ("]", last),
+        ("[", last - 1),
+    ):
+        page.keyboard.press(key)
+        pager.get_by_text(f"page {number} of {last}").wait_for()
+        seen.append(page.url)
+    assert seen[-1] == seen[-4]
+    for number in range(last - 2, 0, -1):
+        page.keyboard.press("[")
+        pager.get_by_text(f"page {number} of {last}").wait_for()
+    assert page.url.endswith("/f/memory/long.md")
+
+
 def test_a_change_that_is_undone_says_so(page: Any, notes: Notes) -> None:
     notes.mdmem("remember", "the ferry sings", "--section", "Facts")
     commit = notes.head()

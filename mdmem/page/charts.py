@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from datetime import date
+from itertools import pairwise
 
 from markupsafe import Markup
 
@@ -101,8 +102,10 @@ def bars(
             bar = Markup('<a href="{}" aria-label="{}">{}</a>').format(where, shown, bar)
             has_links = True
         drawn.append(bar)
-    names = [(f"s{place}", each.name) for place, each in enumerate(series)]
-    names += [("s3", below.name)] if below else []
+    names = [
+        *((f"s{place}", each.name) for place, each in enumerate(series)),
+        *([("s3", below.name)] if below else []),
+    ]
     picture = _picture(name, drawn, height + under + bool(below), has_links=has_links)
     return _figure(picture, axis(labels), legend(names))
 
@@ -110,20 +113,17 @@ def bars(
 def areas(name: str, labels: Sequence[str], series: Sequence[Series]) -> Markup:
     """Stacked areas, the first series lowest."""
     height = 160
-    below = [0] * len(labels)
-    stacked = []
+    levels: list[Sequence[int]] = [[0] * len(labels)]
     for each in series:
-        above = [low + value for low, value in zip(below, each.values, strict=True)]
-        stacked.append((below, above))
-        below = above
-    scale = height / max((1, *below))
-    drawn = []
-    for place, (low, high) in enumerate(stacked):
-        edge = [*_points(high, height, scale), *reversed(_points(low, height, scale))]
-        shape = Markup('<polygon class="s{}" points="{}"/>').format(place, " ".join(edge))
-        drawn.append(shape)
+        levels.append([low + value for low, value in zip(levels[-1], each.values, strict=True)])
+    scale = height / max((1, *levels[-1]))
+    edges = [_points(each, height, scale) for each in levels]
+    drawn = [
+        Markup('<polygon class="s{}" points="{}"/>').format(place, " ".join([*high, *low[::-1]]))
+        for place, (low, high) in enumerate(pairwise(edges))
+    ]
     names = [(f"s{place}", each.name) for place, each in enumerate(series)]
-    picture = _peak(f"{max((0, *below)):,}") + _picture(name, drawn, height)
+    picture = _peak(f"{max((0, *levels[-1])):,}") + _picture(name, drawn, height)
     return _figure(picture, axis(labels), legend(names))
 
 
@@ -140,8 +140,8 @@ def steps(name: str, points: Sequence[tuple[float, float]]) -> Markup:
     corners.append(f"{WIDTH},{_n(height * (1 - before))}")
     drawn = Markup('<line class="base" x1="0" x2="{0}" y1="{1}" y2="{1}"/>').format(WIDTH, height)
     drawn += Markup('<polyline class="line" points="{}"/>').format(" ".join(corners))
-    ends = axis(("new", number_of(round(longest), "day")))
-    return _figure(_peak("100%") + _picture(name, [drawn], height), ends)
+    picture = _peak("100%") + _picture(name, [drawn], height)
+    return _figure(picture, axis(("new", number_of(round(longest), "day"))))
 
 
 def room(name: str, used: int, most: int) -> Markup:
@@ -167,9 +167,8 @@ def small_bars(name: str, values: Sequence[int]) -> Markup:
 
 def small_line(name: str, values: Sequence[float]) -> Markup:
     width, height = _SMALL
-    scale = (height - 2) / max((1.0, *values))
-    points = " ".join(_points(values, height - 1, scale, width))
-    drawn = Markup('<polyline class="line" points="{}"/>').format(points)
+    points = _points(values, height - 1, (height - 2) / max((1.0, *values)), width)
+    drawn = Markup('<polyline class="line" points="{}"/>').format(" ".join(points))
     return _figure(_picture(name, [drawn], height, width=width))
 
 
@@ -190,10 +189,8 @@ def periods(name: str, rows: Sequence[Period], ends: tuple[str, str]) -> Markup:
         mark = " contradicting" if row.is_contradicting else " now" if row.end >= 1 else ""
         width = max(3.0, (row.end - row.start) * WIDTH)
         bar = _rectangle("", min(row.start * WIDTH, WIDTH - 3), number * tall + 4, width, tall - 8)
-        shape = Markup('<g class="period{}"><title>{}</title>{}</g>').format(
-            mark, visible(row.label), bar
-        )
-        drawn.append(shape)
+        title = visible(row.label)
+        drawn.append(Markup('<g class="period{}"><title>{}</title>{}</g>').format(mark, title, bar))
     return _figure(_picture(name, drawn, tall * len(rows)), axis(ends))
 
 

@@ -53,7 +53,7 @@ from mdmem.show.hits import marked_words
 from mdmem.show.reviews import visible
 from mdmem.startup import late
 from mdmem.startup.records import dataclass
-from mdmem.text.document import Document, join_path
+from mdmem.text.document import Document, join_path, parse
 from mdmem.text.facts import (
     entries,
     key_and_value,
@@ -82,7 +82,7 @@ _CALLOUT = late.pattern(r"\[![^\]\r\n]{1,40}\][+-]?[ \t]*([^\r\n]*)\r?\n?")
 _LINK = late.pattern(r"</?a\b[^<>]*>")
 _TAG = late.pattern(r"<[^<>]*>")
 _ELEMENT = late.pattern(r"<[a-z]")
-_MOST_ENTRIES = 400
+_MOST_ENTRIES, _TEXTS_KEPT = 400, 8
 _HTML_OF_TEXT, _HTML_OF_MARK, _ELEMENTS_OF_MARK = 1.2, 230, 6
 """About how much is written for a character, and for an item with a mark."""
 _TABLE_DELIMITER = late.pattern(r"\|?[ \t:-]*-[ \t:-]*(?:\|[ \t:-]*)+")
@@ -327,6 +327,16 @@ def text_page(
             while (over := excess(written := markdown_html(source, address_of))) > 1:
                 source = source[: int(len(source) * _SHRINK / over)]
             return TextPage(Markup(written), cut if cut < end else None, is_cut=True)
+
+
+@lru_cache(maxsize=_TEXTS_KEPT)
+def page_starts(text: str, first: int, room: float) -> tuple[int, ...]:
+    """The lines from which the pages of a text from its line `first` on are likely to begin."""
+    document, starts = parse(text), [first]
+    left: Sequence[Entry] = entries(document, FilePath(""), start=first)
+    while left := [each for each in left if each.end_line > starts[-1]]:
+        starts.append(_likely(document, starts[-1], left[:_MOST_ENTRIES], room)[-1])
+    return tuple(starts[:-1] or starts)
 
 
 def _likely(document: Document, first: int, listed: Sequence[Entry], room: float) -> list[int]:
@@ -641,9 +651,8 @@ def minute(moment: datetime, now: datetime) -> str:
 
 
 def _day_words(moment: date, now: datetime) -> str:
-    if timedelta(0) < now.date() - moment <= _WEEK:
-        return f"{moment:%A}"
-    return _short_date(moment, now)
+    is_recent = timedelta(0) < now.date() - moment <= _WEEK
+    return f"{moment:%A}" if is_recent else _short_date(moment, now)
 
 
 def _short_date(moment: date, now: datetime) -> str:
@@ -658,9 +667,7 @@ class Places:
     """Finds the pages of notes that a text links to; names are read at the first link."""
 
     def __init__(self, reader: Reader, path: str = "") -> None:
-        self._reader = reader
-        self._folder = dirname(path)
-        self._path = path
+        self._reader, self._path, self._folder = reader, path, dirname(path)
 
     @cached_property
     def _names(self) -> FileNames:

@@ -128,18 +128,15 @@ def _value(link: FactLink, chain: Sequence[FactLink]) -> Value:
 
 def _unsaved_text(reader: Reader, fact: FactId) -> str:
     view = reader.memory.show_named(Show(section=fact))
-    if isinstance(view, SectionView) and view.fact == fact:
-        return parse_item(view.text).text
-    return ""
+    named = view.text if isinstance(view, SectionView) and view.fact == fact else ""
+    return parse_item(named).text
 
 
 def _contradicting(reader: Reader, fact: FactId) -> list[Hit]:
-    conflicts = kept(reader, reader.memory.conflicts)
-    pairs = ((each.first, each.second) for each in conflicts.conflicts)
     return [
         other
-        for first, second in pairs
-        for one, other in ((first, second), (second, first))
+        for each in kept(reader, reader.memory.conflicts).conflicts
+        for one, other in ((each.first, each.second), (each.second, each.first))
         if one.fact == fact
     ]
 
@@ -151,9 +148,8 @@ def _chart(values: Sequence[Value], contradicting: Sequence[Hit], now: datetime)
     length = max((now - first).total_seconds(), 1)
 
     def share(moment: datetime | None, otherwise: float) -> float:
-        if moment is None:
-            return otherwise
-        return min(1.0, max(0.0, (moment - first).total_seconds() / length))
+        span = (moment - first).total_seconds() / length if moment else otherwise
+        return min(1.0, max(0.0, span))
 
     rows = [
         charts.Period(
@@ -420,11 +416,16 @@ def _text(
     first = max(lines.start, (number_in(query, "from") or 1) - 1)
     address_of = rendering.Places(reader, query["path"]).address
     body = rendering.text_page(document, first, end, marks, address_of, room)
+    is_long = first > lines.start or body.next_line is not None
+    starts = rendering.page_starts(document.slice(0, end), lines.start, room) if is_long else ()
+    before = [start for start in starts if start < first]
     return {
         "body": body,
         "is_empty": not document.slice(lines.start, end).strip(),
         "next": address(**{"from": body.next_line + 1}) if body.next_line is not None else "",
-        "beginning": address() if first > lines.start else "",
+        "previous": address(**{"from": before[-1] + 1 if before[1:] else ""}) if before else "",
+        "page_number": len(before) + (first in starts),
+        "page_count": len(starts),
     }
 
 
