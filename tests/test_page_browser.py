@@ -703,6 +703,24 @@ def test_pages_of_a_long_file_are_turned_one_by_one(page: Any, notes: Notes) -> 
     assert page.url.endswith("/f/memory/long.md")
 
 
+def test_a_day_is_gone_to_by_its_name(page: Any, notes: Notes) -> None:
+    hand = Hand(page, notes, "")
+    for name in ("2 March", "2026-03-02"):
+        hand.start()
+        hand.keys("Control+k")
+        page.keyboard.type(name)
+        first, second = (page.locator("#go li").nth(number) for number in range(2))
+        first.get_by_text("Monday 2 March 2026").wait_for()
+        assert words(second) == "file MEMORY.md as it was on that day"
+        hand.keys("Enter")
+        page.wait_for_url("**/day/2026-03-02")
+    hand.keys("Control+k")
+    page.keyboard.type("2 March")
+    second.get_by_text("as it was").click()
+    hand.sees("Frankfurt", ".prose")
+    hand.sees("Memory as it was", "#past")
+
+
 def test_a_change_that_is_undone_says_so(page: Any, notes: Notes) -> None:
     notes.mdmem("remember", "the ferry sings", "--section", "Facts")
     commit = notes.head()

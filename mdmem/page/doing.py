@@ -235,9 +235,8 @@ def _keep(reader: Reader, fields: Fields) -> Done:
 
 def _both(reader: Reader, fields: Fields) -> Done:
     names = _need(fields, "first"), _need(fields, "second")
-    first, _ = _pair(reader, *names)
-    result = reader.memory.apply(Resolve(*names))
-    return _done("Kept both, they do not contradict each other", first.text, result)
+    text, result = _pair(reader, *names)[0].text, reader.memory.apply(Resolve(*names))
+    return _done("Kept both, they do not contradict each other", text, result)
 
 
 def _pair(reader: Reader, fact: str, other: str) -> tuple[Hit, Hit]:

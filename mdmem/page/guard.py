@@ -107,8 +107,7 @@ class Guard:
     """
 
     def __init__(self, app: ASGIApp, port: int, keys: PageKeys, read_only: bool = False) -> None:
-        self._app = app
-        self._read_only = read_only
+        self._app, self._read_only = app, read_only
         hosts = (f"127.0.0.1:{port}".encode(), f"localhost:{port}".encode())
         self._hosts = frozenset(hosts)
         self._origins = frozenset(b"http://" + host for host in hosts)

@@ -16,6 +16,7 @@ from mdmem.model.searches import Hit, Search
 from mdmem.page.pages import FilterLink, Page, Query, Reader, source_mark
 from mdmem.show.formatting import days_notes
 from mdmem.show.hits import with_excerpts
+from mdmem.text.asked_days import asked_days
 
 _ENTRY = "- :"
 _HEADING = "## "
@@ -131,7 +132,8 @@ _MOST_PLACES = 6
 
 
 def go(reader: Reader, query: Query) -> Page:
-    """Where some words may lead, by kind, words and address: pages, files, sections, facts, forms.
+    """Where some words may lead, by kind, words and address: a day, pages, files, sections, facts,
+    forms.
 
     A file, a page or a form has all of the words in its name, a section has one.
     """
@@ -152,6 +154,7 @@ def go(reader: Reader, query: Query) -> Page:
 
     paths = reader.memory.workspace.memory_paths(str) if folded else ()
     places = [
+        *_days(reader, asked),
         *named(("page", "Agent view", links.context()), ("page", "Health", links.health())),
         *named(*(("file", path, links.file(path)) for path in paths)),
         *(
@@ -172,6 +175,15 @@ def go(reader: Reader, query: Query) -> Page:
         data={"places": places},
         back="/go",
     )
+
+
+def _days(reader: Reader, asked: str) -> Iterator[tuple[str, str, str]]:
+    """The day that words mean, and the curated file as it was on it; nothing for other words."""
+    days = asked_days(asked, reader.now().date())
+    if days and days.looks_back and days.first == days.last and not days.words.strip():
+        day, curated = days.first, reader.memory.workspace.curated
+        yield "day", f"{day:%A} {day.day} {day:%B %Y}", reader.links.day(day)
+        yield "file", f"{curated} as it was on that day", reader.links.file(curated, at=day)
 
 
 def _request(asked: Query) -> Search | None:
