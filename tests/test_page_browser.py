@@ -680,6 +680,84 @@ def by_keys(hand: Hand) -> Iterator[tuple[str, int]]:
     yield "read a long file", hand.presses
 
 
+def covers(page: Any, one: str, other: str) -> bool:
+    """True if the first of some elements and any of others lie over each other."""
+    boxes = [[each.bounding_box() for each in page.locator(name).all()] for name in (one, other)]
+    return any(
+        first["x"] < each["x"] + each["width"]
+        and each["x"] < first["x"] + first["width"]
+        and first["y"] < each["y"] + each["height"]
+        and each["y"] < first["y"] + first["height"]
+        for first in boxes[0]
+        for each in boxes[1]
+        if first and each
+    )
+
+
+def propose_more(notes: Notes) -> None:
+    for number in range(8):
+        words = f"number {number} of those that were proposed"
+        notes.mdmem("remember", words, "--section", "Decisions", "--propose", stated=False)
+
+
+@pytest.mark.parametrize("page", [(1440, "light"), (390, "light")], indirect=True)
+def test_nothing_lies_over_what_is_decided(page: Any, notes: Notes, proposal: str) -> None:
+    propose_more(notes)
+    go(page, notes, f"/review/{proposal}")
+    assert page.locator(".take").count() == 10
+    assert not covers(page, ".take", "main .place")
+    for number in range(4):
+        page.keyboard.press("j")
+        page.keyboard.press("y")
+        page.locator(".decided").nth(number).wait_for()
+        page.locator("#toast").wait_for()
+        assert not covers(page, "#toast", "main [data-item]:focus, .tabs a")
+    if page.viewport_size["width"] == 1440:
+        assert not covers(page, "#toast", "a, button:not(#toast button), label")
+    page.evaluate("scrollTo(0, document.body.scrollHeight)")
+    assert not covers(page, "#toast", "main a, main button, main label")
+
+
+def test_what_is_selected_is_counted_beside_its_button(
+    page: Any, notes: Notes, proposal: str
+) -> None:
+    propose_more(notes)
+    go(page, notes, f"/review/{proposal}")
+    boxes = page.get_by_role("checkbox")
+    boxes.first.check()
+    boxes.last.click(modifiers=["Shift"])
+    button = page.get_by_role("button", name=re.compile("^Accept selected"))
+    assert button.get_attribute("data-count") == "10"
+    boxes.last.scroll_into_view_if_needed()
+    page.mouse.wheel(0, 2000)
+    page.wait_for_timeout(200)
+    assert button.bounding_box()["y"] > 0
+    boxes.last.uncheck()
+    assert button.get_attribute("data-count") == "9"
+
+
+def test_todays_row_leads_to_its_item(page: Any, notes: Notes) -> None:
+    for fact, name in (("Friday noon", "pair"), ("proposes", "item")):
+        go(page, notes, "/")
+        page.locator(".row a", has_text=fact).first.focus()
+        page.keyboard.press("Enter")
+        page.wait_for_url(f"**/review**#{name}-*")
+        page.locator("[data-item]:focus").wait_for()
+    with page.expect_navigation():
+        page.keyboard.press("n")
+    assert "Rejected" in words(page.locator(".decided"))
+
+
+def test_a_reason_is_sent_by_its_key(page: Any, notes: Notes) -> None:
+    go(page, notes, f"/fact/{notes.fact('printer')}")
+    assert page.get_by_label("Why replace it").count() == 1
+    page.get_by_label("Why forget it").fill("sold")
+    with page.expect_navigation():
+        page.keyboard.press("Control+Enter")
+    assert "Mdmem-Reason: sold" in notes.message()
+    assert not any("printer" in text for text in notes.texts())
+
+
 def test_pages_of_a_long_file_are_turned_one_by_one(page: Any, notes: Notes) -> None:
     lines = "".join(f"- line {number}\n" for number in range(1, 1501))
     (notes.root / "memory" / "long.md").write_text(f"# Long\n\n{lines}")
@@ -703,6 +781,13 @@ def test_pages_of_a_long_file_are_turned_one_by_one(page: Any, notes: Notes) -> 
     assert page.url.endswith("/f/memory/long.md")
 
 
+def test_the_cross_of_the_search_field_is_not_written_over(page: Any) -> None:
+    key = page.locator(".search kbd")
+    assert key.is_visible()
+    page.locator("[type=search]").fill("printer")
+    assert not key.is_visible()
+
+
 def test_a_day_is_gone_to_by_its_name(page: Any, notes: Notes) -> None:
     hand = Hand(page, notes, "")
     for name in ("2 March", "2026-03-02"):
@@ -719,6 +804,30 @@ def test_a_day_is_gone_to_by_its_name(page: Any, notes: Notes) -> None:
     second.get_by_text("as it was").click()
     hand.sees("Frankfurt", ".prose")
     hand.sees("Memory as it was", "#past")
+
+
+def test_the_next_item_is_the_one_in_view(page: Any, notes: Notes) -> None:
+    lines = "".join(f"- line {number}\n" for number in range(1, 200))
+    (notes.root / "memory" / "long.md").write_text(f"# Long\n\n{lines}")
+    notes.mdmem("save")
+    go(page, notes, "/f/memory/long.md")
+    page.locator(".entry", has_text="line 100").first.evaluate("(node) => node.scrollIntoView()")
+    page.keyboard.press("j")
+    assert 98 <= focused_line(page) <= 101
+    page.keyboard.press("j")
+    after = focused_line(page)
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/fact/*")
+    page.go_back()
+    page.wait_for_url("**/long.md")
+    page.keyboard.press("j")
+    assert focused_line(page) == after + 1
+
+
+def focused_line(page: Any) -> int:
+    found = re.search(r"line (\d+)", words(page.locator(".entry:focus-within")))
+    assert found
+    return int(found[1])
 
 
 def test_a_change_that_is_undone_says_so(page: Any, notes: Notes) -> None:

@@ -16,8 +16,8 @@ const words = (node) => node.textContent.trim().replace(/\s+/g, " ");
 const here = (name, value) => {
 	const address = new URL(location);
 	const asked = address.searchParams;
-	for (const each of ["done", name]) asked.delete(each);
-	if (value) asked.set(name, value);
+	asked.delete("done");
+	value ? asked.set(name, value) : asked.delete(name);
 	return address;
 };
 
@@ -53,39 +53,43 @@ on("input", ({ target }) => {
 	if (target === search && $("#hits")) turn(here("q", value), "#hits");
 	if (target.id === "to") show("/go?q=" + encodeURIComponent(value), "#places", "#go ul");
 	if (target !== slider()) return;
-	turn(here("at", value === target.max ? "" : value), "#version", (page) => {
+	turn(here("at", value !== target.max && value), "#version", (page) => {
 		target.ariaValueText = slider(page).ariaValueText;
 		fill($("#slider output"), $("#slider output", page));
 	});
 });
 const slide = (step) => {
 	if (!slider()) return $(`main a[rel=${step < 0 ? "prev" : "next"}]`)?.click();
-	slider().value = +slider().value + step;
+	slider().stepUp(step);
 	slider().dispatchEvent(new Event("input", { bubbles: true }));
 };
 
 const things = (more = "") => $$(`main :is(.row:has(a), .entry, [data-item]${more})`);
 const find = () => things().findIndex((each) => each.contains(document.activeElement));
 const thing = () => things()[find()];
-let at = -1;
 const focus = (target) => {
 	(target?.matches("[data-item]") ? target : target && $("a", target))?.focus();
 	target?.scrollIntoView({ block: "nearest" });
 };
+// Back goes on from where one was.
+const entry = window.navigation?.currentEntry.key ?? Date();
+on("focusin", () => find() < 0 || (sessionStorage[entry] = find()));
 const move = (step) => {
-	at = Math.min(Math.max((find() < 0 ? at : find()) + step, 0), things().length - 1);
-	focus(things()[at]);
+	const all = things();
+	let at = find();
+	if (at < 0) at = +(sessionStorage[entry] ?? all.findIndex((each) => topOf(each) > 50) - (step > 0));
+	focus(all[Math.min(Math.max(at + step, 0), all.length - 1)]);
 };
 
 // The page as it is now; place, focus and what is open stay.
 const isBusy = () =>
 	$("dialog[open], [data-sent]") ||
-	$$("main :is(textarea, input)").some(
-		(field) => field.type !== "range" && (field.value !== field.defaultValue || field.checked),
+	$$("main :is(textarea, input:not([type=range]))").some(
+		(field) => field.value !== field.defaultValue || field.checked,
 	);
 const nameOf = (node) => node.id || node.getAttribute("href") || words(node);
 const swap = (page) => {
-	const before = new Set(things().map(words));
+	const before = things().map(words);
 	const next = (node) => $(`#${node.id} ~ [data-item]`)?.id;
 	const decided = $$("main .decided").map((node) => [node, next(node), node.closest(".card")?.id]);
 	const active = document.activeElement;
@@ -104,14 +108,14 @@ const swap = (page) => {
 	if (place) scrollBy(0, topOf(place) - top);
 	const again = $$("main :is(a, button, summary, [tabindex])").find((each) => nameOf(each) === focused);
 	again?.focus({ preventScroll: true });
-	return things().filter((each) => !before.has(words(each)));
+	return things().filter((each) => !before.includes(words(each)));
 };
 
 // One stream for all tabs tells of moves; it never connects again by itself.
-let { title } = document;
-let unseen = 0;
-let asks;
-let heard = state.stamp;
+let { title } = document,
+	unseen = 0,
+	heard = state.stamp,
+	asks;
 const refresh = async () => {
 	if (asks || heard === state.stamp || end.signal.aborted || isBusy()) return;
 	asks = true;
@@ -120,7 +124,7 @@ const refresh = async () => {
 		const page = await read(answer);
 		if (answer.ok && !isBusy()) {
 			const fresh = swap(page);
-			const mark = (isNew) => fresh.forEach((each) => each.classList.toggle("new", isNew));
+			const mark = (is) => fresh.forEach((each) => each.classList.toggle("new", is));
 			setTimeout(mark, 5000, mark(true));
 			unseen += document.hidden && fresh.length;
 			title = page.title;
@@ -153,15 +157,6 @@ on("visibilitychange", () => {
 	if (!document.hidden) document.title = ((unseen = 0), title);
 });
 
-// A form's answer is shown in place.
-const toast = (done, isBeside) => {
-	$("#toast")?.remove();
-	done.id = "toast";
-	done.removeAttribute("tabindex");
-	document.body.append(copy(done));
-	// that beside the item is for everybody
-	for (const each of $$("#toast button")) if (isBeside) (each.tabIndex = -1), (each.ariaHidden = true);
-};
 const send = async (form, submitter) => {
 	const item = form.closest("[data-item], .entry, .card");
 	const isItem = item?.matches("[data-item]");
@@ -189,12 +184,15 @@ const send = async (form, submitter) => {
 			delete item.dataset.item;
 		}
 		swap(page);
-		toast(done, isItem);
+		$("#toast")?.remove();
+		done.id = "toast";
+		// that beside the item is for everybody
+		if (isItem) Object.assign($("button", done) ?? {}, { tabIndex: -1, ariaHidden: true });
+		document.body.append(copy(done));
 		focus($(`[id="${(isItem ? next : item)?.id}"]`));
 	} else if (item) {
 		const textContent = $$("main > p", page).slice(0, -1).map(words).join(" ") || page.title;
-		const about = { textContent, className: "band refused", role: "alert" };
-		item.append(Object.assign(document.createElement("p"), about));
+		item.append(Object.assign(document.createElement("p"), { textContent, className: "band refused", role: "alert" }));
 	} else swap(page);
 	history.replaceState(null, "", here());
 };
@@ -207,10 +205,11 @@ on("submit", (event) => {
 let last;
 on("click", ({ target, shiftKey }) => {
 	if (target.type !== "checkbox") return;
-	const boxes = [...target.form.elements].filter((each) => each.type === "checkbox");
+	const boxes = $$(`[form=${target.form.id}]`);
 	const ends = [last, target].map((each) => boxes.indexOf(each)).sort((a, b) => a - b);
 	if (shiftKey && ends[0] >= 0) boxes.slice(...ends).forEach((each) => (each.checked = target.checked));
 	last = target;
+	$("button", target.form).dataset.count = boxes.filter((each) => each.checked).length;
 });
 // A fact is edited in place, by the form of its page.
 const edit = async () => {
@@ -224,7 +223,7 @@ const edit = async () => {
 	$("textarea", item).focus();
 };
 
-const press = (key) => thing() && $(`[data-key~="${key}"]`, thing())?.click();
+const press = (key) => thing()?.querySelector(`[data-key~="${key}"]`)?.click();
 const KEYS = {
 	"/": () => search?.select(),
 	j: () => move(1),
@@ -242,17 +241,16 @@ on("keydown", (event) => {
 	const { key, target } = event;
 	if (event.altKey || event.isComposing) return;
 	let act = KEYS[key];
-	const submit = () => target.form.requestSubmit();
 	if (event.ctrlKey || event.metaKey)
-		act = { k: () => $("#go")?.showModal(), Enter: target.type === "textarea" && submit }[key];
+		act = { k: () => $("#go")?.showModal(), Enter: target.select && (() => target.form?.requestSubmit()) }[key];
 	else if (key === "Escape") return target.blur();
 	else if (key === "Enter" && target.id === "to") act = () => $("#go ul a")?.click();
-	else if (target.matches("input:not([type=range], [type=checkbox]), textarea") || $("dialog[open]")) return;
+	else if ((target.select && !/range|checkbox/.test(target.type)) || $("dialog[open]")) return;
 	else {
 		if (key === "Enter" && target.matches("[data-item]")) $("a", target)?.click();
-		const tab = isGoing && "tdmrn".indexOf(key) + 1;
-		isGoing = key === "g" && !isGoing;
-		if (tab) act = () => $(`.tabs a:nth-of-type(${tab})`).click();
+		const tab = isGoing && $$(".tabs a")["tdmrn".indexOf(key)];
+		isGoing = key === "g";
+		if (tab) act = () => tab.click();
 	}
 	if (!act) return;
 	event.preventDefault();

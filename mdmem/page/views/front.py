@@ -108,7 +108,12 @@ def today(reader: Reader, query: Query) -> Page:
             "logged": change_rows(reader, logged.changes[:_MOST_ROWS]),
             "logged_count": _count(logged),
             "conflicts": [
-                (each.key, _value(each.first, each.key), _value(each.second, each.key))
+                (
+                    f"#pair-{each.first.fact}-{each.second.fact}",
+                    each.key,
+                    _value(each.first, each.key),
+                    _value(each.second, each.key),
+                )
                 for each in conflicts.conflicts[:_MOST_CONFLICTS]
             ],
             "proposals": [
