@@ -44,7 +44,6 @@ from mdmem.repo import commits
 from mdmem.repo.worktree import ignored, read_bits
 from mdmem.startup.records import dataclass, replace
 from mdmem.text import check
-from mdmem.text.document import parse_bytes
 from mdmem.text.facts import items
 from mdmem.workspace import Say, Workspace
 
@@ -136,7 +135,7 @@ def _warnings(workspace: Workspace, plan: _MovePlan, options: WriteOptions) -> t
     for path, data in zip(plan.below(plan.path), plan.contents.values(), strict=True):
         if workspace.kind_of(path).is_memory:
             with suppress(PathProblem):  # what cannot be read holds no facts
-                document = parse_bytes(data, workspace.log_heading(path))
+                document = workspace.parse(path, data)
                 listed = items(document)
                 standing = foundations.find_foundations(workspace, path, document, listed, options)
                 if any(map(standing.is_better, listed)):

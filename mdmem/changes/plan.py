@@ -40,12 +40,11 @@ def plan_edit(
     full_path = files.path_on_disk(workspace.root, path)
     before = lookup.read_file(workspace, path, full_path)
     check.refuse_recalled(verb_of(edit).new_texts(edit), before)
-    heading = workspace.log_heading(path)
-    old = parse_bytes(before, heading) if before is not None else None
+    old = workspace.parse(path, before) if before is not None else None
     edited = foundations.edit_and_supersede(workspace, edit, path, old)
     result = edited.result
     decode(result.text.encode())
-    new = parse(result.text, log_heading=heading)
+    new = workspace.parse(path, result.text)
     facts = _changed_facts(result.op, path, old, new)
     derived = () if result.also or result.op is Op.REVERT else facts.supersedes
     pairs = tuple(dict.fromkeys((*result.supersedes, *derived)))

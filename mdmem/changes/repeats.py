@@ -31,7 +31,6 @@ from mdmem.text.document import (
     Section,
     join_path,
     matching_sections,
-    parse_bytes,
     plain_title,
     preamble_etag,
     section_etag,
@@ -99,7 +98,7 @@ def _newest_changes(
             return
         contents = repository.contents([blob for blob in (changed.before, changed.after) if blob])
         before, after = (
-            parse_bytes(contents[blob], workspace.log_heading(path)) if blob else None
+            workspace.parse(path, contents[blob]) if blob else None
             for blob in (changed.before, changed.after)
         )
         yield _FileChange(commit, note, before, after)
@@ -163,7 +162,7 @@ def _unchanged(
 
 def _on_disk(workspace: Workspace, path: FilePath) -> Document | None:
     data = files.read(files.path_on_disk(workspace.root, path))
-    return None if data is None else parse_bytes(data, workspace.log_heading(path))
+    return None if data is None else workspace.parse(path, data)
 
 
 def _find_own_change(

@@ -274,8 +274,7 @@ def _fact_groups(workspace: Workspace, edit: RevertEdit) -> list[frozenset[FactI
 
 
 def _difference(workspace: Workspace, path: FilePath, before: str, after: str) -> FactDifference:
-    heading = workspace.log_heading(path)
-    return fact_difference(parse(before, log_heading=heading), parse(after, log_heading=heading))
+    return fact_difference(workspace.parse(path, before), workspace.parse(path, after))
 
 
 def _nested_pairs(difference: FactDifference) -> Iterator[tuple[FactId, FactId]]:

@@ -345,7 +345,7 @@ def _is_logged(workspace: Workspace, tasks: Document | None, entry: Log, name: s
     item = write_item(entry.text)
     if tasks is None or data is None:
         return False
-    if find_same_item(parse_bytes(data, workspace.log_heading(path)), item) is None:
+    if find_same_item(workspace.parse(path, data), item) is None:
         return False
     sections = {section.path for section in tasks_named(tasks, name)}
     with fresh_trail(workspace) as trail:

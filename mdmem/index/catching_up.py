@@ -41,7 +41,6 @@ from mdmem.past.entry_states import identity_on_disk
 from mdmem.repo import commits, git_files
 from mdmem.startup.records import dataclass, field, replace
 from mdmem.text import contradictions, frontmatter
-from mdmem.text.document import parse_bytes
 from mdmem.text.facts import entries
 from mdmem.workspace import Progress, Say, Workspace
 
@@ -72,7 +71,7 @@ def _with_files(
     hidden = [*removed]
     for path in map(FilePath, changed):
         data = files.read(workspace.root / path)
-        document = parse_bytes(data or b"", workspace.log_heading(path))
+        document = workspace.parse(path, data or b"")
         bytes_left -= len(data or b"")
         indexed = index.seen.files.get(path)
         is_elsewhere = layout.is_outside(path) or layout.is_canvas(path)

@@ -353,7 +353,7 @@ def entries_at_commit(
     data = contents[path] or b""
     try:
         with budget.reading(data):
-            document = parse_bytes(data, workspace.log_heading(path))
+            document = workspace.parse(path, data)
             tags, daily = frontmatter.tags(document), workspace.daily
             return entries(document, path, tags, daily=daily, nested=True)
     except PathProblem:
@@ -393,7 +393,7 @@ def _entries_and_about(
 ) -> tuple[tuple[Entry, ...], str]:
     if layout.is_canvas(path):
         return late.module("text.canvas").canvas_entries(data, path), ""
-    document = parse_bytes(data, workspace.log_heading(path))
+    document = workspace.parse(path, data)
     labels = frontmatter.labels(document)
     return (
         entries(document, path, labels.tags, daily=workspace.daily, nested=True),

@@ -117,7 +117,7 @@ def _named(workspace: Workspace, name: str, word: str, forgets: bool = False) ->
         meant = path_meant if name == "file" else run_meant if name in _RUNS else None
         return {name: meant(workspace, word) if meant else word}
     line, data = int(match[2]), read_file(workspace, path, full_path) or b""
-    document = parse_bytes(data, workspace.log_heading(path))
+    document = workspace.parse(path, data)
     section = document.section_at(line - 1)
     item = next((each for each in items(document) if each.start < line <= each.end), None)
     nested = item and nested_at(item, line)
@@ -306,7 +306,7 @@ def _holders(workspace: Workspace, word: str) -> tuple[list[FilePath], bool]:
             continue
         if name not in data.decode("utf-8", "replace").casefold() or layout.is_outside(path):
             continue
-        document = parse_bytes(data, workspace.log_heading(path))
+        document = workspace.parse(path, data)
         if len(with_section) < _MOST_NAMED and matching_sections(document, word):
             with_section.append(path)
         is_key = is_key or any(holds_key(item.fact, word) for item in items(document))
@@ -375,7 +375,7 @@ def _documents(
         if workspace.kind_of(path) in kinds:
             with suppress(PathProblem):
                 data = read_file(workspace, path, full_path) or b""
-                yield path, parse_bytes(data, workspace.log_heading(path))
+                yield path, workspace.parse(path, data)
 
 
 def locate_in(path: FilePath, document: Document, reference: str) -> list[FactLocation]:
@@ -680,9 +680,7 @@ def log_copies(workspace: Workspace, fact: FactId) -> list[FactLocation]:
             if workspace.kind_of(each.entry.path) is FileKind.DAILY
         }
     documents = {
-        path: parse_bytes(
-            read_file(workspace, path, workspace.root / path) or b"", workspace.log_heading(path)
-        )
+        path: workspace.parse(path, read_file(workspace, path, workspace.root / path) or b"")
         for path, _ in logs
     }
     found = [

@@ -28,7 +28,7 @@ from mdmem.past.table import Trail
 from mdmem.repo import first_parent
 from mdmem.repo.first_parent import ChangedFile, Parents
 from mdmem.text import frontmatter
-from mdmem.text.document import lines_without_ends, parse_bytes
+from mdmem.text.document import lines_without_ends
 from mdmem.text.facts import fact_id, minute_of
 from mdmem.workspace import Progress, Say, Workspace
 
@@ -124,7 +124,7 @@ class CommitPages:
 
     def _parse(self, data: bytes, path: FilePath) -> FileVersion | None:
         try:
-            document = parse_bytes(data, self._workspace.log_heading(path))
+            document = self._workspace.parse(path, data)
         except PathProblem:
             return None
         return FileVersion(document, path, frontmatter.tags(document), self._workspace.daily)

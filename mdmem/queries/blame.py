@@ -27,7 +27,7 @@ def section_on_disk(
     data = files.read(files.path_on_disk(workspace.root, path))
     if data is None:
         raise lookup.missing_file(workspace, path)
-    document = parse_bytes(data, workspace.log_heading(path))
+    document = workspace.parse(path, data)
     if address is not None:
         remedy = preamble_remedy(document)
         section = find_section(document, address, nth, file=path, remedy=remedy)
@@ -40,7 +40,7 @@ def section_on_disk(
 def sections_on_disk(workspace: Workspace, path: FilePath) -> list[SectionPart]:
     """Every section of a file, and first its preamble, if any. Raises PathProblem."""
     data = files.read(files.path_on_disk(workspace.root, path)) or b""
-    document = parse_bytes(data, workspace.log_heading(path))
+    document = workspace.parse(path, data)
     has_preamble = bool(document.slice(document.front, document.preamble_end).strip())
     return list(SectionParts(document).sections[0 if has_preamble else 1 :])
 

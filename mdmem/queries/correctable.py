@@ -18,7 +18,6 @@ from mdmem.model.trail import Entry
 from mdmem.past.messages import parse_note, quoted_line
 from mdmem.repo.first_parent import newest_changes
 from mdmem.text import languages
-from mdmem.text.document import parse_bytes
 from mdmem.text.facts import entries
 from mdmem.workspace import Workspace
 
@@ -110,7 +109,7 @@ def _nearest_in_files(workspace: Workspace, paths: Iterable[FilePath], words: st
         room -= len(data)
         if room < 0:
             break
-        document = parse_bytes(data, workspace.log_heading(path))
+        document = workspace.parse(path, data)
         for entry in entries(document, path, daily=workspace.daily):
             number = len(wanted & _words(entry.text)) if entry.fact else 0
             if number and (entry.until is None or entry.until >= today):

@@ -20,7 +20,6 @@ from mdmem.past import fresh_trail
 from mdmem.past.notes import PurgedWords, holds_purged, parse_message, purged_words
 from mdmem.proposals import branches
 from mdmem.startup.records import dataclass
-from mdmem.text.document import parse_bytes
 from mdmem.workspace import Say, Workspace
 
 if TYPE_CHECKING:
@@ -129,11 +128,8 @@ def _removed_by_hand(workspace: Workspace) -> list[TakenOut]:
     removed = []
     for path, before in (repository.read(head, paths) if head and paths else {}).items():
         try:
-            after, heading = (
-                files.read(files.path_on_disk(workspace.root, path)),
-                workspace.log_heading(path),
-            )
-            old, new = (parse_bytes(data or b"", heading) for data in (before, after))
+            after = files.read(files.path_on_disk(workspace.root, path))
+            old, new = (workspace.parse(path, data or b"") for data in (before, after))
             difference = fact_difference(old, new)
         except PathProblem:  # it is no text that mdmem reads
             continue

@@ -58,7 +58,7 @@ def _read_document(workspace: Workspace, file: str | None) -> tuple[FilePath, Do
     path = _path(workspace, file) if file is not None else workspace.curated
     if (data := _read_file(workspace, path)) is None:
         raise lookup.missing_file(workspace, path)
-    return path, parse_bytes(data, workspace.log_heading(path))
+    return path, workspace.parse(path, data)
 
 
 def _read_file(workspace: Workspace, path: FilePath) -> bytes | None:
@@ -210,7 +210,7 @@ def _place_of(
 ) -> tuple[lookup.FactLocation, CommitId | None] | None:
     """The item on disk with the commit that added it; None if an edit removed it."""
     path = occurrence.entry.path
-    document = parse_bytes(_read_file(workspace, path) or b"", workspace.log_heading(path))
+    document = workspace.parse(path, _read_file(workspace, path) or b"")
     for item in items(document):
         if (
             item.fact.id == occurrence.entry.fact

@@ -150,7 +150,7 @@ def _may_hold_facts(workspace: Workspace, path: str) -> bool:
 def _facts(workspace: Workspace, texts: Mapping[FilePath, bytes | None]) -> Iterable[FactId]:
     for path, data in texts.items():
         with suppress(PathProblem):  # not UTF-8, or too large
-            document = parse_bytes(data or b"", workspace.log_heading(path))
+            document = workspace.parse(path, data or b"")
             for entry in entries(document, path, daily=workspace.daily):
                 if entry.fact:
                     yield entry.fact
@@ -286,7 +286,7 @@ def _purge_notes(workspace: Workspace, trail: Trail) -> Iterator[str]:
     for path, listed in workspace.memory_files().items():
         try:
             data = files.read(listed.full_path) or b""
-            document = parse_bytes(data, workspace.log_heading(path))
+            document = workspace.parse(path, data)
         except PathProblem:  # status lists it as skipped
             continue
         if any(holds_purged(item.fact.text, _EVER, words) for item in items(document)):

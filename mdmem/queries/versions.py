@@ -34,7 +34,7 @@ from mdmem.queries.past_questions import Asked, CalendarSpan, PastQuestion
 from mdmem.repo.first_parent import merge_bases
 from mdmem.startup.records import dataclass, replace
 from mdmem.text import contradictions
-from mdmem.text.document import Document, parse_bytes
+from mdmem.text.document import Document
 from mdmem.text.facts import items, normalise_key
 from mdmem.text.terms import STOP_WORDS, folded, pairs, split_scripts, stem
 from mdmem.workspace import Say, Workspace
@@ -209,7 +209,7 @@ def show_as_of(workspace: Workspace, request: Show, as_of: str, say: Say) -> Sec
         if data is None:
             message = f"there was no {path} as of {past.words}"
             raise PathProblem("file-not-found", message, f"To see what changed: {verb('changes')}")
-        document = parse_bytes(data, workspace.log_heading(path))
+        document = workspace.parse(path, data)
         return _view(trail, past, path, document, request)
 
 

@@ -32,7 +32,7 @@ from mdmem.model.trail import Entry
 from mdmem.sessions.tags import block_spans
 from mdmem.startup import late
 from mdmem.startup.records import dataclass
-from mdmem.text.document import Document, parse_bytes, with_line_end
+from mdmem.text.document import Document, with_line_end
 from mdmem.text.facts import entries
 from mdmem.vectors.source import (
     PRIVATE_TAGS,
@@ -378,7 +378,7 @@ def _sent_texts(workspace: Workspace, path: FilePath) -> dict[int, str]:
     """
     try:
         data = files.read(files.path_on_disk(workspace.root, path)) or b""
-        document = parse_bytes(data, workspace.log_heading(path))
+        document = workspace.parse(path, data)
     except PathProblem:  # the next catch-up takes it out of the index
         return {}
     read = entries(document, path, daily=workspace.daily, nested=True)

@@ -25,6 +25,7 @@ from mdmem.workspace import state
 
 if TYPE_CHECKING:
     from mdmem.repo.branch_commits import CommitFiles
+    from mdmem.text.document import Document
 
 T = TypeVar("T")
 Say: TypeAlias = "Callable[[str], None]"
@@ -194,10 +195,15 @@ class Workspace:
         template: str = late.module("folder.installed").template("daily.md")
         return template.replace("{day}", day.isoformat())
 
-    def log_heading(self, path: str) -> str | None:
-        """The heading below which entries begin with their time; None where the path has none."""
+    def parse(self, path: str, text: bytes | str) -> Document:
+        """Parse a version of a file of this workspace. Raises PathProblem (`unsupported-file`)."""
         heading = self.settings.log_heading
-        return heading if heading and layout.log_day(path, self.daily) else None
+        if heading and not layout.log_day(path, self.daily):
+            heading = None
+        document = late.module("text.document")
+        parse = document.parse_bytes if isinstance(text, bytes) else document.parse
+        parsed: Document = parse(text, log_heading=heading)
+        return parsed
 
     def now(self) -> datetime:
         return config.now(self.settings, self.environment)

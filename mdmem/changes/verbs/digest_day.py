@@ -14,7 +14,7 @@ from mdmem.model.rules import is_iso_day
 from mdmem.model.writes import DayEntry, DigestDay
 from mdmem.past.messages import CommitNote
 from mdmem.startup.records import replace
-from mdmem.text.document import Document, Section, is_blank, parse
+from mdmem.text.document import Document, Section, is_blank
 from mdmem.text.facts import items, parse_item, write_item
 from mdmem.workspace import Workspace
 
@@ -112,7 +112,7 @@ def _edit(
     if document is None:
         title = f"# {PurePosixPath(path).stem}\n"
         text = title if change.file else workspace.new_log(path, change.day)
-        document = parse(text, log_heading=workspace.log_heading(path))
+        document = workspace.parse(path, text)
     return EditedText(result=edit(document, change))
 
 

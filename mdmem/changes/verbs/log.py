@@ -12,7 +12,7 @@ from mdmem.model import FactId, FilePath
 from mdmem.model.rules import is_iso_day, parse_day
 from mdmem.model.writes import Log
 from mdmem.startup.records import replace
-from mdmem.text.document import Document, parse
+from mdmem.text.document import Document
 from mdmem.text.facts import Item, find_same_item, items, parse_item, same_ids, write_item
 from mdmem.workspace import Workspace
 
@@ -30,7 +30,7 @@ def _day(workspace: Workspace, edit: Log) -> date:
 
 def _edit(workspace: Workspace, edit: Log, path: FilePath, document: Document | None) -> EditedText:
     new = workspace.new_log(path, _day(workspace, edit))
-    start = document or parse(new, log_heading=workspace.log_heading(path))
+    start = document or workspace.parse(path, new)
     edited = _with_entry(workspace, edit, edit.text, path, start)
     for text in edit.more:
         following = _with_entry(workspace, edit, text, path, start.reparse(edited.result.text))

@@ -32,7 +32,6 @@ from mdmem.queries import cited_sessions, removed_facts
 from mdmem.queries.search import nearest_in
 from mdmem.sessions.drafts import MODEL_RULE, Draft
 from mdmem.startup.records import dataclass, field, replace
-from mdmem.text.document import parse_bytes
 from mdmem.text.facts import fact_id, items
 from mdmem.workspace import Say, Workspace
 
@@ -293,8 +292,7 @@ class _EntryJudge:
             self._days.add(day)
             data = self._read_log(day)
             if day not in self._logs or self._logs[day].data != data:
-                heading = self._workspace.log_heading(self._workspace.log_path(day))
-                document = parse_bytes(data or b"", heading)
+                document = self._workspace.parse(self._workspace.log_path(day), data or b"")
                 facts = {item.fact.id: item.fact.text for item in items(document)}
                 written: Counter[str] | None = Counter() if data is None else None
                 self._logs[day] = _DayLog(

@@ -25,7 +25,7 @@ from mdmem.past.notes import parse_message
 from mdmem.past.table import Trail
 from mdmem.repo import first_parent
 from mdmem.startup.records import dataclass, replace
-from mdmem.text.document import Document, parse_bytes
+from mdmem.text.document import Document
 from mdmem.text.facts import entries, ids_of, items, minute_of, normalise, split_key
 from mdmem.text.languages import SAME_KEYS, attribute_named
 from mdmem.workspace import Workspace
@@ -105,7 +105,7 @@ def read_curated(
             continue
         try:
             data = files.read(listed.full_path) or b""
-            document = parse_bytes(data, workspace.log_heading(path))
+            document = workspace.parse(path, data)
         except PathProblem:
             continue
         of_file = _facts_of(workspace, trail, path, document, times, today)

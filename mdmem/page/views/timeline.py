@@ -43,7 +43,6 @@ from mdmem.page.pages import (
 from mdmem.page.views.front import BARS, MOST_COUNTED, changes_of_both, changes_of_day
 from mdmem.show.figures import drift_sentence
 from mdmem.startup.records import dataclass, replace
-from mdmem.text.document import parse
 from mdmem.text.facts import entries, shortened
 
 _TREND_DAYS, _WEEKS = 42, 12
@@ -406,8 +405,7 @@ def _entries_of_other_days(
     if not isinstance(text, str) or len(logged.changes) > MOST_COUNTED:
         return (), ""
     facts = {change.fact for change in logged.changes}
-    heading = reader.memory.workspace.log_heading(path)
-    listed = entries(parse(text, log_heading=heading), path)
+    listed = entries(reader.memory.workspace.parse(path, text), path)
     return [each for each in listed if each.fact not in facts], ""
 
 
