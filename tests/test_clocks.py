@@ -1,7 +1,7 @@
 """Moments of commits whose clocks were wrong: witnesses, forged ones, and who is told of them."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from random import Random
 
@@ -15,6 +15,7 @@ from test_syncing import Pair, fact, sync
 from test_syncing import pair as pair
 from workspaces import Desk
 
+from mdmem.folder.files import SYNC_STATE
 from mdmem.memory import Memory
 from mdmem.model import CommitId
 from mdmem.model.errors import verb
@@ -234,9 +235,13 @@ def test_a_trail_that_grows_and_shrinks_tells_what_a_new_one_tells(
 # Two machines.
 
 
-def clock(patch: pytest.MonkeyPatch, day: str) -> None:
-    """Set the clock of mdmem to an hour of March 2026, such as `05T10`."""
-    patch.setenv("MDMEM_NOW", f"2026-03-{day}:00:00+00:00")
+Clock = Callable[[str], None]
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    """Sets the clock of mdmem to an hour, such as `2026-03-05T10`."""
+    return lambda hour: monkeypatch.setenv("MDMEM_NOW", f"{hour}:00:00+00:00")
 
 
 def city(at: Desk, value: str) -> str:
@@ -247,7 +252,7 @@ def city(at: Desk, value: str) -> str:
 
 
 def synced(at: Desk) -> list[str]:
-    """What a sync says."""
+    """The lines that a sync prints."""
     lines: list[str] = []
     Memory.open(at.root, os.environ, lines.append).sync(Sync())
     return lines
@@ -257,15 +262,13 @@ def noted(at: Desk) -> str:
     return "\n".join(Memory.open(at.root, os.environ).status().notes)
 
 
-def test_a_clock_that_is_ahead_is_named_and_moves_nothing(
-    pair: Pair, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_clock_that_is_ahead_is_named_and_moves_nothing(pair: Pair, clock: Clock) -> None:
     ada, bo = pair.ada, pair.bo
-    clock(monkeypatch, "07T10")
+    clock("2026-03-07T10")
     ada.apply(fact("city: Paris", supersedes="city: Rome"))
     ahead = f"{ada.head()[:8]} by ada is dated 2 days ahead of this machine's clock"
     assert synced(ada) == []
-    clock(monkeypatch, "05T10")
+    clock("2026-03-05T10")
     assert synced(bo) == [ahead]
     (line,) = load_state(bo.workspace).arrived
     assert synced(bo) == []
@@ -278,7 +281,7 @@ def test_a_clock_that_is_ahead_is_named_and_moves_nothing(
     synced(bo)
     assert synced(ada) == [told]
     for day in ("05T11", "06T10", "09T10"):
-        clock(monkeypatch, day)
+        clock(f"2026-03-{day}")
         for at in (ada, bo):
             assert [city(at, value) for value in ("Paris", "Oslo")] == ["2026-03-05T10"] * 2
     for at in (ada, bo):
@@ -286,21 +289,19 @@ def test_a_clock_that_is_ahead_is_named_and_moves_nothing(
         assert told in [each.message for each in found]
 
 
-def test_what_comes_while_there_is_something_of_ones_own_is_told_by_the_merge(
-    pair: Pair, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_merge_tells_of_what_came_ahead(pair: Pair, clock: Clock) -> None:
     ada, bo = pair.ada, pair.bo
-    clock(monkeypatch, "07T10")
+    clock("2026-03-07T10")
     ada.apply(Log("of the future"))
     sync(ada)
-    clock(monkeypatch, "05T10")
+    clock("2026-03-05T10")
     bo.apply(Log("of today"))
     (ahead,) = synced(bo)
     assert "ahead of this machine's clock" in ahead
-    clock(monkeypatch, "07T12")
+    clock("2026-03-07T12")
     ada.apply(Log("of the future once more"))
     sync(ada)
-    clock(monkeypatch, "05T12")
+    clock("2026-03-05T12")
     bo.apply(Log("of today once more"))
     assert len(load_state(bo.workspace).arrived) == 0
     bo.git("commit", "-q", "--allow-empty", "-m", "by hand")
@@ -310,14 +311,12 @@ def test_what_comes_while_there_is_something_of_ones_own_is_told_by_the_merge(
         assert all(names[each.commit] == each.moment for each in trail.commits_after())
 
 
-def test_a_clock_in_doubt_is_named_and_is_no_witness(
-    pair: Pair, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_clock_in_doubt_is_named_and_is_no_witness(pair: Pair, clock: Clock) -> None:
     ada, bo = pair.ada, pair.bo
-    clock(monkeypatch, "05T10")
+    clock("2026-03-05T10")
     ada.apply(Log("said today"))
     sync(ada)
-    monkeypatch.setenv("MDMEM_NOW", "2001-01-01T00:00:00+00:00")
+    clock("2001-01-01T00")
     lines = synced(bo)
     assert lines[0].startswith(f"{ada.head()[:8]} by ada is dated ")
     assert lines[1].startswith("this machine's clock is ")
@@ -325,22 +324,28 @@ def test_a_clock_in_doubt_is_named_and_is_no_witness(
     assert load_state(bo.workspace).arrived == ()
 
 
-def test_a_clock_an_hour_ahead_is_no_fault(pair: Pair, monkeypatch: pytest.MonkeyPatch) -> None:
-    clock(monkeypatch, "05T11")
+def test_a_damaged_state_of_syncs_stops_no_write(pair: Pair) -> None:
+    at = pair.ada
+    sync(at)
+    (at.workspace.state / SYNC_STATE).write_text('{"line": "", "arrived": ["Mdmem-Arr')
+    assert at.apply(Log("rain")).changed
+    assert "Mdmem-Arr" not in at.git("log", "-1", "--format=%B")
+
+
+def test_a_clock_an_hour_ahead_is_no_fault(pair: Pair, clock: Clock) -> None:
+    clock("2026-03-05T11")
     pair.ada.apply(Log("said today"))
     sync(pair.ada)
-    clock(monkeypatch, "05T10")
+    clock("2026-03-05T10")
     assert synced(pair.bo) == []
     assert load_state(pair.bo.workspace).arrived == ()
 
 
-def test_a_head_that_is_ahead_is_dated_back_by_a_person(
-    pair: Pair, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_head_that_is_ahead_is_dated_back_by_a_person(pair: Pair, clock: Clock) -> None:
     ada = pair.ada
-    clock(monkeypatch, "09T10")
+    clock("2026-03-09T10")
     ada.apply(fact("city: Paris", supersedes="city: Rome"))
-    clock(monkeypatch, "05T10")
+    clock("2026-03-05T10")
     memory = Memory.open(ada.root, os.environ)
     assert city(ada, "Paris") == "2026-03-09T10"
     ahead = f"{ada.head()[:8]} by ada is dated 4 days ahead of this machine's clock"
@@ -356,10 +361,8 @@ def test_a_head_that_is_ahead_is_dated_back_by_a_person(
     assert ahead not in [each.message for each in memory.examine()]
 
 
-def test_where_all_is_ahead_nothing_is_dated_back(
-    pair: Pair, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    clock(monkeypatch, "05T10")
-    monkeypatch.setenv("MDMEM_NOW", "2001-01-01T00:00:00+00:00")
+def test_where_all_is_ahead_nothing_is_dated_back(pair: Pair, clock: Clock) -> None:
+    clock("2026-03-05T10")
+    clock("2001-01-01T00")
     said = Memory.open(pair.ada.root, os.environ).date_back(lambda _: True)
     assert said.endswith(", and so are 1 commits: too many to date them back")

@@ -30,7 +30,7 @@ class Forge:
     """The remote of two machines, and a clone in which somebody merges pull requests."""
 
     def __init__(self, pair: Pair, patch: pytest.MonkeyPatch) -> None:
-        self.pair, self._patch = pair, patch
+        self.pair, self.patch = pair, patch
         hook = pair.origin / "hooks" / "pre-receive"
         hook.write_text(HOOK)
         hook.chmod(0o755)
@@ -46,7 +46,7 @@ class Forge:
 
     def sync(self, at: Desk) -> tuple[SyncResult, list[str]]:
         """A sync of a machine that is named like its user, and what it says."""
-        self._patch.setattr(platform, "node", lambda: at.root.name)
+        self.patch.setattr(platform, "node", lambda: at.root.name)
         lines: list[str] = []
         memory = Memory.open(at.root, os.environ, lines.append)
         return memory.sync(Sync()), lines
@@ -101,15 +101,13 @@ def status(at: Desk) -> str | None:
 
 
 @pytest.mark.parametrize("is_by_itself", [True, False])
-def test_a_week_of_two_machines_ends_synced_with_nothing_twice(
-    forge: Forge, is_by_itself: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_week_of_two_machines_ends_with_nothing_twice(forge: Forge, is_by_itself: bool) -> None:
     ada, bo = forge.pair.ada, forge.pair.bo
     settings(BRANCH if is_by_itself else "")
     expected = {"city: Rome"}
     for day in range(6, 13):
         at, name = (ada, "ada") if day % 2 else (bo, "bo")
-        monkeypatch.setenv("MDMEM_NOW", f"2026-03-{day:02}T10:00:00")
+        forge.patch.setenv("MDMEM_NOW", f"2026-03-{day:02}T10:00:00")
         at.apply(remember(f"{name} saw heron {day}"))
         at.apply(Log(f"{name} logged heron {day}"))
         expected |= {f"{name} saw heron {day}", f"{name} logged heron {day}"}
@@ -147,9 +145,7 @@ def test_a_week_of_two_machines_ends_synced_with_nothing_twice(
         assert tree[0] == tree[1]
 
 
-def test_what_is_said_without_a_text_is_still_to_send(
-    forge: Forge, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_is_said_without_a_text_is_still_to_send(forge: Forge) -> None:
     settings(BRANCH)
     ada = forge.pair.ada
     ada.apply(Log("the boiler hums"))
@@ -164,11 +160,9 @@ def test_what_is_said_without_a_text_is_still_to_send(
     assert forge.sync(ada)[0].state == "synced"
 
 
-def test_a_name_that_another_machine_has_gets_digits(
-    forge: Forge, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_name_that_another_machine_has_gets_digits(forge: Forge) -> None:
     settings(BRANCH)
-    monkeypatch.setattr(platform, "node", lambda: "desk")
+    forge.patch.setattr(platform, "node", lambda: "desk")
     for at, word in ((forge.pair.ada, "amber"), (forge.pair.bo, "basalt")):
         at.apply(remember(f"{word} is a stone"))
         lines: list[str] = []

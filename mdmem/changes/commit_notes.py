@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from typing import Any
 
 from mdmem import repo
@@ -123,6 +124,8 @@ def forget_arrivals(workspace: Workspace) -> None:
 
 
 def _sync_state(workspace: Workspace) -> dict[str, Any] | None:
-    """The stored state of syncs, where there is something to say."""
+    """The stored state of syncs, where there is something to say and it can be read."""
     kept = git_files.read_bytes(f"{workspace.state}/{files.SYNC_STATE}")
-    return json.loads(kept) if kept and b'"arrived": ["' in kept else None
+    with suppress(ValueError):
+        return json.loads(kept) if kept and b'"arrived": ["' in kept else None
+    return None
