@@ -24,7 +24,8 @@ __all__ = [*_HOMES]
 def __getattr__(name):
     if name not in _HOMES:
         raise AttributeError(f"module 'mdmem' has no attribute {name!r}")
+    # every command imports this package, and few need this
     from importlib import import_module  # noqa: PLC0415
 
     home = import_module(f"mdmem.{_HOMES[name]}")
-    return getattr(home, name, home)
+    return home if name == "errors" else getattr(home, name)

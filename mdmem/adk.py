@@ -19,8 +19,12 @@ from mdmem.text.facts import fact_id
 from mdmem.text.stored_items import file_name, title_of
 
 installed.require_packages(("google", "google.adk"), "the service needs its extra", "adk")
+# behind the line that says what is missing
 from google.adk.events.event import Event  # noqa: E402
-from google.adk.memory.base_memory_service import BaseMemoryService, SearchMemoryResponse  # noqa: E402
+from google.adk.memory.base_memory_service import (  # noqa: E402
+    BaseMemoryService,
+    SearchMemoryResponse,
+)
 from google.adk.memory.memory_entry import MemoryEntry  # noqa: E402
 from google.adk.sessions.session import Session  # noqa: E402
 from google.genai import types  # noqa: E402
@@ -93,11 +97,15 @@ class MdmemMemoryService(BaseMemoryService):
     async def delete_memory(
         self, *, app_name: str, user_id: str, memory_id: str | None = None
     ) -> None:
-        """Forget an entry of this user. Raises MdmemError (`fact-not-found`)."""
-        if memory_id:
-            file = _file_of(app_name, user_id)
-            forget = Forget(fact=memory_id, file=file, options=self._options())
-            await asyncio.to_thread(self._memory.apply, forget)
+        """Forget an entry of this user, by the id that a search gave.
+
+        Raises MdmemError (`fact-not-found`), ValueError (there is no id).
+        """
+        if not memory_id:
+            raise ValueError("memory_id is missing: it says which entry to forget")
+        file = _file_of(app_name, user_id)
+        forget = Forget(fact=memory_id, file=file, options=self._options())
+        await asyncio.to_thread(self._memory.apply, forget)
 
     def _keep(self, file: str, session: str, events: Iterable[Event]) -> None:
         title = title_of(session)

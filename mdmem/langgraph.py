@@ -27,6 +27,7 @@ from mdmem.workspace import Workspace
 installed.require_packages(
     ("langgraph", "langgraph.store"), "the store needs its extra", "langgraph"
 )
+# behind the line that says what is missing
 from langgraph.store.base import (  # noqa: E402
     BaseStore,
     GetOp,

@@ -87,7 +87,8 @@ def test_twice_is_once_and_what_was_deleted_stays_away(at: Desk, service: MdmemM
     entry, *_ = asyncio.run(service.search_memory(**USER, query="invoices")).memories
     with pytest.raises(MdmemError):
         asyncio.run(service.delete_memory(**OTHER, memory_id=entry.id))
-    asyncio.run(service.delete_memory(**USER, memory_id=None))
+    with pytest.raises(ValueError, match="memory_id is missing"):
+        asyncio.run(service.delete_memory(**USER, memory_id=None))
     asyncio.run(service.delete_memory(**USER, memory_id=entry.id))
     assert found(service, "invoices") == []
     asyncio.run(service.add_session_to_memory(session(USER)))
