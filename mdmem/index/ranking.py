@@ -144,7 +144,7 @@ class QuestionCues:
     """The cues of a question; `names` are its words as numbers (`_name`).
 
     `is_own`: it is in the first person; `person`: names of the one who asks, as speakers;
-    `is_typed`: somebody asks it of a search, not of an agent.
+    `prefers_curated`: it is that, and asked of a search, not of an agent.
     """
 
     names: frozenset[int]
@@ -152,7 +152,7 @@ class QuestionCues:
     answer: int
     is_own: bool
     person: frozenset[int]
-    is_typed: bool
+    prefers_curated: bool
 
     def names_speaker(self, cues: int) -> bool:
         return cues >> _SPEAKER_SHIFT in self.names
@@ -214,7 +214,7 @@ def asks_of_self(question: str) -> bool:
 def question_cues(
     question: str, owner: Iterable[str] = (), *, is_typed: bool = False
 ) -> QuestionCues:
-    """`owner`: names of the one who asks."""
+    """`owner`: names of the one who asks. `is_typed`: of a search."""
     answer = TIME_CUE * bool(_ASKS_TIME.match(question)) | AMOUNT_CUE * bool(
         _ASKS_AMOUNT.search(question)
     )
@@ -231,7 +231,12 @@ def question_cues(
     if _ASKS_AGENT.search(question):
         names |= frozenset(map(_first_name, AGENTS))
     return QuestionCues(
-        names=names, date=date, answer=answer, is_own=is_own, person=person, is_typed=is_typed
+        names=names,
+        date=date,
+        answer=answer,
+        is_own=is_own,
+        person=person,
+        prefers_curated=is_own and is_typed,
     )
 
 
@@ -635,7 +640,7 @@ def scores(
             map(by_cues.__getitem__, candidates.cues),
         )
     )
-    if question.date or question.is_own or decay:
+    if question.date or question.prefers_curated or decay:
         dated = list(
             zip(candidates.days, candidates.log_days if decay else candidates.days, strict=True)
         )
@@ -680,7 +685,7 @@ def cue_factors(named: bool, shown: int) -> Iterator[Factor]:
 def date_factors(day: int, question: QuestionCues) -> Iterator[Factor]:
     if question.date and day and question.date.includes(date.fromordinal(day)):
         yield Factor("date", DATE_FACTOR)
-    if question.is_own and question.is_typed and not day:
+    if question.prefers_curated and not day:
         yield Factor("curated", CURATED_FACTOR)
 
 
