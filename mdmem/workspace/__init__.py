@@ -9,7 +9,7 @@ from contextlib import suppress
 from datetime import date, datetime
 from pathlib import Path, PurePath
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
 
 from mdmem import repo
 from mdmem.folder import config, files, layout, trust, vault
@@ -197,13 +197,11 @@ class Workspace:
 
     def parse(self, path: str, text: bytes | str) -> Document:
         """Parse a version of a file of this workspace. Raises PathProblem (`unsupported-file`)."""
-        heading = self.settings.log_heading
-        if heading and not layout.log_day(path, self.daily):
-            heading = None
+        own = self.settings.log_heading
+        heading = own if own and layout.log_day(path, self.daily) else None
         document = late.module("text.document")
         parse = document.parse_bytes if isinstance(text, bytes) else document.parse
-        parsed: Document = parse(text, log_heading=heading)
-        return parsed
+        return cast("Document", parse(text, log_heading=heading))
 
     def now(self) -> datetime:
         return config.now(self.settings, self.environment)
