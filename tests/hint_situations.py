@@ -760,7 +760,8 @@ NOT_FROM_HERE: dict[str, tuple[str, ...]] = {
         "nights/steps.py: It reads what is new; the next run reads anything that arrives meanwhi",
     ),
     "a clock of a machine has to be ahead: test_clocks": (
-        "health/surroundings.py: If this clock is right, date it back at a terminal: mdmem doctor --fix",
+        "health/surroundings.py: If this clock is right, date it back at a terminal: mdmem doctor"
+        " --fix",
         "queries/status.py: …. If that clock was wrong: mdmem doctor --fix",
     ),
     "a host of agents has to be set up: test_doctor_hosts, test_hosts": (

@@ -412,7 +412,8 @@ def _pattern(language: str) -> Pattern[str]:
             {_NTH}(?:,?\ (?P<year__2>\d{{4}}))?
         |(?:{led}{any_of["weekday"]},?\ {skip}?|{any_of["on"]}\ {skip}?)
             (?:(?P<from_nth>\d{{1,2}}){up_to})?
-            (?:(?P<nth>\d{{1,2}})(?:(?:st|nd|rd|th|\.)(?!\d)|{bare_end})|(?P<nth__2>{any_of["day_number"]}))
+            (?:(?P<nth>\d{{1,2}})(?:(?:st|nd|rd|th|\.)(?!\d)|{bare_end})
+                |(?P<nth__2>{any_of["day_number"]}))
         |{skip}(?P<bare_nth>\d{{1,2}})(?:st|nd|rd|th|\.){_AT_END}
         |{led}(?P<of_week>{any_of["weekday"]}){part}\ {skip}*
             (?:(?P<side__5>{side})\ )?{week}(?:\ (?P<side__6>{side}))?

@@ -239,8 +239,8 @@ AUXILIARIES = """
 ist sind war waren hat haben wird werden kann können muss müssen darf dürfen soll sollen mag mögen
 """
 FINITE = (
-    r"(?<=\s)(?!(?:(?:[mdsk]?ein|dies|jed|welch|unser|ihr|all|ander|viel)en|mit|seit|nicht|jetzt|oft|"
-    r"sonst)\b)[a-zäöü][a-zäöüß]+(?:t|en)\b(?=\s\S)",
+    r"(?<=\s)(?!(?:(?:[mdsk]?ein|dies|jed|welch|unser|ihr|all|ander|viel)en|mit|seit|nicht|"
+    r"jetzt|oft|sonst)\b)[a-zäöü][a-zäöüß]+(?:t|en)\b(?=\s\S)",
 )
 MENTAL = """
 denke glaube weiß weiss meine meinte möchte will wollen brauche brauchen hätte hätten würde würden

@@ -840,8 +840,8 @@ TEXT_WORK = (
     r"perform|act|copy|reformat|render|decode|guess|vary)"
     rf"(?: [\w'-]+){{0,4}}? {_THIS}|"
     r"(?:test|sort|count|convert|compare|parse|extract|pull|finish|complete|extend|clean up|tidy|"
-    r"find|spot|list|highlight|use|put|add|insert|append|include|tag|give|file|store|save|tell|mark|pick|choose|change|"
-    rf"set)(?: [\w'-]+){{0,4}}? {_THIS_TEXT})"
+    r"find|spot|list|highlight|use|put|add|insert|append|include|tag|give|file|store|save|tell|"
+    rf"mark|pick|choose|change|set)(?: [\w'-]+){{0,4}}? {_THIS_TEXT})"
     r"(?! (?:repo|project|machine|computer|week|month|year|evening|morning|time|folder|"
     rf"branch|file)\b)",
     rf"{_ASK}make (?:this|that|it|these|the \w+) (?:\w+er|more|less|sound|rhyme|into|an?|funny|"
