@@ -82,7 +82,7 @@ def machines(world: World, folder: Path, count: int) -> list[Machine]:
 
 
 class Storm:
-    """Days of writes; `due` has the words that have to stand in the end."""
+    """Days of writes; `due` has the words that have to be there in the end."""
 
     def __init__(self, machines: list[Machine], random: Random, patch: pytest.MonkeyPatch) -> None:
         self.machines, self.random, self._patch = machines, random, patch
@@ -151,7 +151,7 @@ class Storm:
 
 
 def tokens_of(at: Desk, commit: str) -> frozenset[str]:
-    """The words that stand in a commit's files."""
+    """The words in a commit's files."""
     command = ["git", "grep", "-h", "-o", "-w", "-E", "t[0-9]+x?", commit, "--", "*.md"]
     done = subprocess.run(command, cwd=at.root, capture_output=True, text=True, check=False)
     return frozenset(done.stdout.split())

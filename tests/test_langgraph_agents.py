@@ -1,4 +1,4 @@
-"""Tools and agents that stand on LangGraph's store; not installed: skipped."""
+"""Tools and agents that use LangGraph's store; not installed: skipped."""
 
 import warnings
 from pathlib import Path

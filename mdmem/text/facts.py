@@ -100,8 +100,8 @@ _BLOCK_BENEATH = late.pattern(
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """A fact in its document: lines `start` up to `end` (from 0), which read `raw`; `time` stands
-    in front of its text, and is none of it.
+    """A fact in its document: lines `start` up to `end` (from 0), which read `raw`; `time` is in
+    front of its text, and no part of it.
     """
 
     fact: Fact
@@ -133,7 +133,7 @@ def with_time(item: str, time: str) -> str:
 
 
 def minute_of(entry: Entry) -> str | None:
-    """The time of an entry of a log, HH:MM: its heading, or what stands in front of its text."""
+    """The time of an entry of a log, HH:MM: its heading, or what is in front of its text."""
     if entry.section and is_minute(entry.section[-1]):
         return entry.section[-1]
     match = _TIMED.match(f"{entry.first_line} -")
