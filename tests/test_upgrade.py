@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import sqlite3
 from contextlib import closing
@@ -11,6 +12,7 @@ import pytest
 from commandline import Shell
 from conftest import World
 from kept_state import keep_state
+from timers import program
 from upgrades import ARCHIVES, unpack
 
 from mdmem import agenthooks
@@ -23,9 +25,10 @@ FACTS = {
     "Frankfurt": "635ec723",
 }
 """Facts that are current in each archive, by a word of theirs."""
+ACTORS = ("codex", "dream")
 STRIPE, TUESDAY, THURSDAY = "a2d8b034", "e60d1fab", "590a2e12"
 SESSIONS = 'sessions = ["claude"]\nsession_scope = "all"\n'
-with_nights = pytest.mark.parametrize("left_by", ["0.2-nights", "0.3"])
+with_nights = pytest.mark.parametrize("left_by", ["0.2-nights", "0.3", "0.3.0"])
 
 
 @pytest.fixture(params=ARCHIVES)
@@ -50,7 +53,7 @@ def upgraded(
 @pytest.fixture
 def adopted(upgraded: Shell, left_by: str) -> Shell:
     """The same, adopted by one command where that version asked for none."""
-    if left_by != "0.3":
+    if not left_by.startswith("0.3"):
         assert upgraded.run("init", "--found", "--yes").status == 0
     return upgraded
 
@@ -143,7 +146,7 @@ class TestReading:
 
 
 class TestAdoption:
-    @pytest.mark.parametrize("left_by", ["0.3"])
+    @pytest.mark.parametrize("left_by", ["0.3", "0.3.0"])
     def test_stays(self, upgraded: Shell):
         answer = session_start(upgraded)
         assert "works at Linear" in answer["hookSpecificOutput"]["additionalContext"]
@@ -195,7 +198,7 @@ class TestProposals:
         assert adopted.run("accept", "1").status == 0
         assert "trains over planes" in memory(adopted)["MEMORY.md"]
 
-    @pytest.mark.parametrize("left_by", ["0.3"])
+    @pytest.mark.parametrize("left_by", ["0.3", "0.3.0"])
     def test_stay_the_users_own(self, adopted: Shell):
         listed = adopted.run("proposals").out
         assert "codex, 4 Mar" in listed
@@ -211,3 +214,69 @@ class TestWriting:
             "employer: works at Linear",
             "employer: works at Figma",
         ]
+
+
+def test_hooks_go_on_until_they_are_renewed(upgraded: Shell):
+    own = upgraded.folder / ".git" / "own-hook"  # what a hook of the person's writes, in 0.3.0
+    ran = own.read_text() if own.exists() else ""
+    assert "outdated" in upgraded.run("hooks", "status").out
+    upgraded.write("MEMORY.md", memory(upgraded)["MEMORY.md"] + "- the hull is blue\n")
+    upgraded.git("commit", "-q", "-a", "-m", "by hand")
+    assert "the hull is blue" in upgraded.run("search", "hull").out
+    markers = "<<<<<<< ours\n- a\n=======\n- b\n>>>>>>> theirs\n"
+    upgraded.write("MEMORY.md", memory(upgraded)["MEMORY.md"] + markers)
+    refused = upgraded.world.git(upgraded.folder, "commit", "-a", "-m", "no", check=False)
+    assert refused.returncode == 1
+    assert "unresolved conflict markers" in refused.stderr
+    upgraded.git("checkout", "-q", "MEMORY.md")
+    assert upgraded.run("hooks", "install").status == 0
+    assert "outdated" not in upgraded.run("hooks", "status").out
+    upgraded.git("commit", "-q", "--allow-empty", "-m", "by hand")
+    assert not own.exists() or own.read_text() == ran + "ran\n" * 3
+
+
+@pytest.mark.parametrize("left_by", ["0.3.0"])
+class TestConnections:
+    """What 0.3.0 was connected to goes on by itself, and says what is to be renewed."""
+
+    def test_settings_and_a_pool(self, upgraded: Shell):
+        assert "ten countries" in upgraded.run("search", "Danube").out
+        assert "code:MEMORY.md" in upgraded.run("search", "release").out
+        findings = upgraded.run("doctor", "--json").answer["findings"]
+        bad = {each["check"] for each in findings if each["level"] not in ("ok", "note")}
+        assert bad == {"hooks"}
+
+    def test_memory_of_a_project(self, upgraded: Shell):
+        hits = upgraded.run("-C", "../code", "search", "release", "--json").answer["hits"]
+        assert [hit["text"] for hit in hits] == ["the release is on Friday"]
+        assert upgraded.run("-C", "../code", "log", "the tests are slow").status == 0
+
+    def test_a_remote(self, upgraded: Shell):
+        assert upgraded.run("sync").out == "synced with origin: 0 pulled, 0 pushed\n"
+        assert upgraded.run("log", "the anchor is new").status == 0
+        assert upgraded.run("sync").out == "synced with origin: 0 pulled, 1 pushed\n"
+        listed = upgraded.git("ls-remote", "origin", "refs/heads/mdmem/proposals/*").split()
+        assert listed[1::2] == [f"refs/heads/mdmem/proposals/{of}/49be417a" for of in ACTORS]
+
+    def test_a_host(self, upgraded: Shell):
+        (hooks,) = upgraded.world.home.rglob("0.3.0/hooks/hooks.json")
+        (start,) = json.loads(hooks.read_text())["hooks"]["SessionStart"][0]["hooks"]
+        assert [start["command"], *start["args"]] == ["mdmem", "agent-hook"]
+        before = (upgraded.folder / "AGENTS.md").read_bytes()
+        assert upgraded.run("init", "--agents").status == 0
+        assert (upgraded.folder / "AGENTS.md").read_bytes() == before
+
+    def test_a_timer(self, upgraded: Shell):
+        units = upgraded.world.home / ".config" / "systemd" / "user"
+        (line,) = re.findall("ExecStart=:(.+)", (units / "mdmem-run@.service").read_text())
+        words = line.replace("%f", str(upgraded.folder)).split()
+        before = memory(upgraded)
+        assert upgraded.run(*words[words.index("mdmem") + 1 :]).status == 0
+        assert memory(upgraded) == before
+        links = sorted((units / "timers.target.wants").iterdir())
+        program(upgraded.world, "systemctl", "exit 0")
+        upgraded.patch.setenv("PATH", f"{upgraded.world.home}/bin:{os.environ['PATH']}")
+        text = (units / "mdmem-run@.service").read_text()
+        assert upgraded.run("schedule", "systemd", "--install").status == 0
+        assert (units / "mdmem-run@.service").read_text() == text
+        assert sorted((units / "timers.target.wants").iterdir()) == links

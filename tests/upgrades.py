@@ -10,9 +10,13 @@ from typing import Any
 import pytest
 from conftest import World
 
-ARCHIVES = ("0.2.0", "0.2-nights", "0.3")
+from mdmem.health.schedule import timer_of
+from mdmem.workspace import state
+
+ARCHIVES = ("0.2.0", "0.2-nights", "0.3", "0.3.0")
 """0.2-nights is the last version that asked for no adoption; 0.2.0 itself had no digest and no
-nights.
+nights. 0.3 came before the release 0.3.0, which is connected to a host, a project, a remote and
+a timer.
 """
 DATA = Path(__file__).parent / "data" / "upgrade"
 MADE_AT, MADE_BY = "/home/ada", "/opt/mdmem/bin/python3"
@@ -40,7 +44,15 @@ def unpack(archive: str, world: World, patch: pytest.MonkeyPatch) -> Path:
             new = new.replace(MADE_BY.encode(), sys.executable.encode())
             if new != data:
                 path.write_bytes(new)
-    _change(world.home / ".local/state/mdmem/adopted.json", _number_folders)
+    own = world.home / ".local/state/mdmem"
+    for name in ("adopted.json", "workspaces.json"):
+        _change(own / name, _number_folders)
+    if (own / "state-ids").exists():
+        ids = sorted(world.home.rglob(".git/mdmem/id"))
+        marks = [b" ".join(state.marks(path.read_bytes(), path.parent)) for path in ids]
+        (own / "state-ids").write_bytes(b"\n".join(marks) + b"\n")
+    for timer in world.home.glob(".config/systemd/user/timers.target.wants/*"):
+        timer.rename(timer.with_name(timer_of(f"{home}/notes")))
     _change(world.home / "notes/.git/mdmem/root/transcripts.json", _number_transcripts)
     return world.home / "notes"
 
@@ -59,7 +71,12 @@ def _number_folders(values: dict[str, Any]) -> None:
 
 
 def _number_transcripts(values: dict[str, Any]) -> None:
-    for path, cursor in values["values"]["cursors"].items():
+    cursors = values.get("values", values)["cursors"]
+    for path, cursor in cursors.items():
         status = Path(path).stat()
-        cursor[:2] = status.st_dev, status.st_ino
-        cursor[3] = status.st_mtime_ns
+        if isinstance(cursor, list):
+            cursor[:2] = status.st_dev, status.st_ino
+            cursor[3] = status.st_mtime_ns
+        else:
+            new = {"device": status.st_dev, "inode": status.st_ino, "changed": status.st_mtime_ns}
+            cursors[path] = json.dumps(json.loads(cursor) | new, separators=(",", ":"))

@@ -4,13 +4,15 @@ PYTHON is the interpreter of an environment in which that version is installed. 
 made from these commits: 0.2.0.tar.xz from 7dff4b08; 0.2-nights.tar.xz, the last version before
 workspaces were adopted, which had digests and nights already, from 66f448c5; 0.3.tar.xz, what
 became 0.3.0 while its state still was in several files, from d67e822e; 0.3-clock.tar.xz, in which
-a clock that went back to 2001 had commits twice in the trail, from 796ff113.
+a clock that went back to 2001 had commits twice in the trail, from 796ff113; 0.3.0.tar.xz, the
+release itself with all that it could be connected to, from bb810360.
 
 The home is made at /home/ada, which must not exist, on a machine named `desk`, so that an archive
 names nothing of the machine it was made on. Times of files and commits are fixed; what a version
 draws by chance (the key of proposals, the names in its index) differs each time.
 """
 
+import json
 import os
 import shlex
 import shutil
@@ -100,21 +102,53 @@ CLOCK_DAYS = {
 """The same where the clock of a machine went back that merges the branch of a phone."""
 
 
+RELEASE_DAYS = {
+    **DAYS,
+    "2026-03-05T08:30:00": """\
+init --agents
+save
+schedule systemd --install
+-C ../code init --outside
+-C ../code remember "the release is on Friday" --create
+sync
+search Danube
+""",
+}
+"""The same for a home in which the person has hooks, settings, a project and a timer as well."""
+RELEASE_SETTINGS = """\
+people = ["ada"]
+me = ["ada@work.example.org"]
+vectors = "weak"
+pool = ["/home/ada/.local/share/mdmem/code"]
+
+[in."/home/ada/.local/share/mdmem/code"]
+dream = "off"
+"""
+PROJECT_SETTINGS = 'paths = ["rivers/*.md"]\nbudget_lines = 150\n'
+SYSTEMCTL = """\
+#!/bin/sh
+for name; do :; done
+wants=/home/ada/.config/systemd/user/timers.target.wants
+case "$2" in enable) mkdir -p $wants; ln -sf ../mdmem-run@.timer "$wants/$name";; esac
+"""
+
+
 def main() -> None:
     python, archive = sys.argv[1:]
     HOME.mkdir()
     try:
-        make(Path(python).absolute(), is_clock="clock" in archive)
-        for name in ("phone", "hub.git"):
+        make(Path(python).absolute(), Path(archive).name.removesuffix(".tar.xz"))
+        for name in ("phone", "bin", *["hub.git"] * ("clock" in archive)):
             shutil.rmtree(HOME / name, ignore_errors=True)
         pack(Path(archive))
     finally:
         shutil.rmtree(HOME)
 
 
-def make(python: Path, is_clock: bool) -> None:
+def make(python: Path, version: str) -> None:
+    days = {"0.3-clock": CLOCK_DAYS, "0.3.0": RELEASE_DAYS}.get(version, DAYS)
     environment = {
-        "PATH": os.environ["PATH"],
+        "PATH": f"{HOME}/bin:{os.environ['PATH']}",
         "HOME": str(HOME),
         "LC_ALL": "C.UTF-8",
         "TZ": "UTC",
@@ -140,19 +174,24 @@ def make(python: Path, is_clock: bool) -> None:
     has_nights = " dream " in commands
     settings = HOME / ".config" / "mdmem" / "config.toml"
     settings.parent.mkdir(parents=True)
-    settings.write_text(SETTINGS + SESSION_SETTINGS * (has_nights and not is_clock))
-    for now, lines in (CLOCK_DAYS if is_clock else DAYS).items():
+    sessions = SESSION_SETTINGS * (has_nights and days is not CLOCK_DAYS)
+    settings.write_text(SETTINGS + sessions + RELEASE_SETTINGS * (days is RELEASE_DAYS))
+    if days is RELEASE_DAYS:
+        surround(mdmem("plugin").stdout.strip())
+    for now, lines in days.items():
         environment["MDMEM_NOW"] = f"{now}+00:00"
         prepare(now[:10])
         for words in map(shlex.split, lines.splitlines()):
             if words[0] == "phone":
                 write_on_phone(now, words[1])
                 continue
-            is_known = f" {words[0]} " in commands and ("--propose" not in words or has_nights)
+            is_known = f" {words[0]} " in f"{commands} -C " and (
+                "--propose" not in words or has_nights
+            )
             done = mdmem(*words) if is_known else None
             assert done is None or done.returncode == 0, (words, done.stderr)
     time.sleep(3)  # what runs in the background ends
-    for path in (HOME / "notes" / ".git").rglob("*"):
+    for path in HOME.rglob("*"):
         if path.is_file() and str(python).encode() in (data := path.read_bytes()):
             path.write_bytes(data.replace(str(python).encode(), PYTHON.encode()))
 
@@ -170,6 +209,33 @@ def prepare(day: str) -> None:
         case "2026-03-05":
             start, name = datetime(2026, 3, 4, 18, tzinfo=UTC), SECOND_NAME
             session_files.claude(HOME, *SECOND_SESSION, session=name, project=project, start=start)
+
+
+def surround(plugin: str) -> None:
+    """Put into the home what 0.3.0 is connected to: hooks, a remote, a project, a host, a timer."""
+    for folder in ("notes", "code"):
+        subprocess.run(["git", "init", "-q", "-b", "main", HOME / folder], check=True)
+    subprocess.run(["git", "init", "-q", "--bare", "-b", "main", HOME / "hub.git"], check=True)
+    remote = ["remote", "add", "origin", "../hub.git"]
+    subprocess.run(["git", "-C", HOME / "notes", *remote], check=True)
+    hooks = HOME / "notes" / ".git" / "hooks"
+    hooks.mkdir(exist_ok=True)
+    (HOME / "notes" / "rivers").mkdir()
+    (HOME / "bin").mkdir()
+    host = HOME / ".claude" / "plugins"
+    copy = host / "cache" / "mdmem" / "mdmem" / "0.3.0"
+    shutil.copytree(Path(plugin) / "mdmem", copy)
+    entry = {"scope": "user", "installPath": str(copy), "version": "0.3.0"}
+    installed = {"version": 2, "plugins": {"mdmem@mdmem": [entry]}}
+    for path, text in {
+        hooks / "pre-commit": "#!/bin/sh\necho ran >> .git/own-hook\n",
+        HOME / "bin" / "systemctl": SYSTEMCTL,
+        HOME / "notes" / "rivers" / "danube.md": "# Danube\n\n- the Danube has ten countries\n",
+        HOME / "notes" / "mdmem.toml": PROJECT_SETTINGS,
+        host / "installed_plugins.json": json.dumps(installed),
+    }.items():
+        path.write_text(text)
+        path.chmod(0o755 if text.startswith("#!") else 0o644)
 
 
 def write_on_phone(now: str, word: str) -> None:
