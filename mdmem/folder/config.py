@@ -207,8 +207,8 @@ class Settings:
     home.
     """
     pool: tuple[str, ...] = ()
-    """Full paths of workspaces that `search`, `facts`, `recall`, `tags`, `context` and the tools
-    read together with this one.
+    """Full paths of workspaces that `search`, `facts`, `context` and the tools read together with
+    this one.
     """
     adopt: tuple[str, ...] = ()
     """Full paths, which may be globs (`~` is your home; `*` is one folder, `**` any), of workspaces
