@@ -8,12 +8,13 @@ VENV := .venvs/$(or $(shell $(PYTHON) -c 'import sys; print("%d.%d" % sys.versio
 endif
 ROUNDS ?= 10
 STAMP := $(VENV)/.installed
+EXTRAS := adk anthropic langgraph mcp meaning model page vectors
 # With compiled tests kept: to compile them anew each time takes seconds.
 PYTEST := PYTHONDONTWRITEBYTECODE= $(VENV)/bin/python -m pytest
 # In processes side by side.
 TESTS := PYTHONDONTWRITEBYTECODE= $(VENV)/bin/python tests/parts.py
 
-.PHONY: demo check quick near map test test-all test-slow test-clients test-page test-stores test-plain test-server suite lint explore mutants docs bench clean
+.PHONY: demo check quick near map test test-all test-slow test-clients test-page test-stores test-plain test-server suite lint explore mutants docs bench release locks clean
 
 demo: $(STAMP)
 	@PATH="$(CURDIR)/$(VENV)/bin:$$PATH" sh docs/demo.sh
@@ -105,6 +106,18 @@ $(STAMP): pyproject.toml
 bench: $(STAMP)
 	$(VENV)/bin/python benchmarks/commands.py
 	$(VENV)/bin/python benchmarks/search_speed.py
+
+# Wheel, sdist and what is in them, from HEAD, in dist/: the same bytes each time (.ci/release.py).
+release:
+	$(PYTHON) .ci/release.py
+
+# The newest versions of what a release is made with (locks/build.txt), and of what mdmem needs with all extras (locks/run.txt).
+LOCK = $(VENV)/locks/bin/uv --no-config --quiet pip compile --upgrade --universal --python-version 3.11 --generate-hashes --no-header --no-annotate
+locks:
+	$(PYTHON) -m venv $(VENV)/locks
+	$(VENV)/locks/bin/python -m pip install --quiet uv
+	$(LOCK) --output-file locks/build.txt locks/build.in
+	$(LOCK) --output-file locks/run.txt $(addprefix --extra ,$(EXTRAS)) pyproject.toml
 
 clean:
 	rm -rf .venv .venvs

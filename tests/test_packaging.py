@@ -3,11 +3,8 @@
 import json
 import re
 import shutil
-import site
-import subprocess
 import sys
 import tomllib
-import venv
 from importlib.resources import files
 from pathlib import Path
 
@@ -33,10 +30,6 @@ def of_checkout(folder: str) -> set[str]:
 
 def is_data(path: Path) -> bool:
     return path.is_file() and path.name not in ("__init__.py", "demo.sh")
-
-
-def files_below(folder: Path) -> set[Path]:
-    return {path.relative_to(folder) for path in folder.rglob("*") if path.is_file()}
 
 
 def packaged(package: str) -> set[str]:
@@ -164,69 +157,6 @@ def test_what_is_needed_at_run_time_is_what_the_design_names():
     }
     assert all(">=" in line for line in PROJECT["project"]["dependencies"])
     assert PROJECT["project"]["requires-python"] == ">=3.11"
-
-
-@pytest.mark.slow
-def test_a_wheel_in_a_new_environment(world: World, tmp_path: Path):
-    """Built as pip builds it, which may fetch setuptools; what mdmem needs is lent by the
-    environment of the tests.
-    """
-    source = tmp_path / "source"
-    for name in ("bin", "mdmem", "docs", "hooks", "templates"):
-        shutil.copytree(ROOT / name, source / name, ignore=shutil.ignore_patterns("__pycache__"))
-    for name in ("pyproject.toml", "README.md"):
-        shutil.copy(ROOT / name, source / name)
-    build = [
-        sys.executable,
-        "-m",
-        "pip",
-        "wheel",
-        "--quiet",
-        "--no-deps",
-        "--wheel-dir",
-        tmp_path / "wheels",
-        source,
-    ]
-    subprocess.run([str(word) for word in build], check=True, cwd=tmp_path)
-    (wheel,) = (tmp_path / "wheels").glob("mdmem-*.whl")
-    venv.create(tmp_path / "environment", with_pip=False)
-    (own,) = (tmp_path / "environment" / "lib").glob("python*/site-packages")
-    install = [
-        sys.executable,
-        "-m",
-        "pip",
-        "--quiet",
-        "install",
-        "--no-deps",
-        "--no-index",
-        "--target",
-        own,
-        wheel,
-    ]
-    subprocess.run([str(word) for word in install], check=True, cwd=tmp_path)
-    (own / "lent.pth").write_text("\n".join(site.getsitepackages()))
-    python = tmp_path / "environment" / "bin" / "python"
-    where = world.run(
-        tmp_path, [python, "-c", "import mdmem; print(mdmem.__file__)"]
-    ).stdout.strip()
-    assert Path(where).parents[1] == own
-    asked = "from importlib.resources import files; import sys; print(*sorted(p.name for p in files(sys.argv[1]).iterdir()))"
-    for package, folder in MAPPED.items():
-        packages = set(world.run(tmp_path, [python, "-c", asked, package]).stdout.split())
-        assert packages - {"__init__.py", "__pycache__", "plugin", "clients"} == of_checkout(folder)
-    bundle = Path(world.run(tmp_path, [python, "-m", "mdmem", "plugin"]).stdout.strip())
-    assert bundle.is_relative_to(own)
-    assert files_below(bundle) == files_below(ROOT / "templates" / "plugin")
-    assert files_below(own / "mdmem" / "docs" / "clients") == files_below(ROOT / "docs" / "clients")
-    done = world.run(tmp_path, [python, "-m", "mdmem", "init", "notes"])
-    assert "(MEMORY.md, USER.md, SOUL.md, IDENTITY.md)" in done.stdout
-    assert str(python) in (tmp_path / "notes" / ".git" / "hooks" / "pre-commit").read_text()
-    assert "# Errors" in world.run(tmp_path, [python, "-m", "mdmem", "help", "errors"]).stdout
-    world.run(tmp_path / "notes", [python, "-m", "mdmem", "log", "--fact", "the wheel turns"])
-    assert (
-        "the wheel turns"
-        in world.run(tmp_path / "notes", [python, "-m", "mdmem", "search", "wheel"]).stdout
-    )
 
 
 def test_each_supported_python_is_named():
