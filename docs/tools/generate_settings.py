@@ -124,6 +124,9 @@ SUBJECTS: dict[str, dict[str, tuple[str, ...]]] = {
         "machines.md#what-moves": ("sync_files",),
         "machines.md#a-forge-with-a-protected-branch": ("sync_push",),
     },
+    "Signatures": {
+        "signing.md#signatures": ("verify", "signers"),
+    },
 }
 """The settings by subject, and by the page that tells more, if one does."""
 _TYPES = {

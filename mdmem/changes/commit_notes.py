@@ -79,12 +79,16 @@ def saved_message(
     text: str,
     files: Iterable[tuple[bytes | None, bytes | None]],
     actor: str | None,
+    is_asked: bool = False,
 ) -> str:
-    """`files` are bytes before and after. An agent claims the edits."""
-    if actor is None or not workspace.is_agent(actor):
+    """`files` are bytes before and after. An agent claims the edits; where signatures are required,
+    mdmem does, unless a person asked to commit just them: nobody knows who typed them.
+    """
+    claimant = actor if actor is not None and workspace.is_agent(actor) else None
+    if claimant is None and (is_asked or workspace.settings.verify != "require"):
         return f"{text}\n"
     changes = [(_text(before), _text(after)) for before, after in files]
-    return compose_claimed_save(text, changes, actor)
+    return compose_claimed_save(text, changes, claimant or "mdmem")
 
 
 def _text(data: bytes | None) -> str:

@@ -50,9 +50,9 @@ def _message_of_pulled_text(
     reached = first_parent.commits_reached(workspace.repository, commit, [head])
     brought = first_parent.added_lines(workspace.repository, reached)
     origins = line_origins(brought).get(path, {})
-    addresses = workspace.user_addresses
+    addresses, is_proven = workspace.user_addresses, workspace.settings.verify != "require"
     notes = {
-        line: _note(origin, trust.other_author(origin.author, addresses) is None)
+        line: _note(origin, is_proven and trust.other_author(origin.author, addresses) is None)
         for line, origin in origins.items()
     }
     _, added = changed_lines(
@@ -290,7 +290,7 @@ def save_locked(
     named_actor: str | None = None,
     only: Collection[FilePath] | None = None,
 ) -> tuple[CommitId | None, tuple[FilePath, ...]]:
-    """Like `save`, for a caller that holds the lock; `only`: these files (None: all)."""
+    """Like `save`, for a caller that holds the lock; `only`: these files, unasked (None: all)."""
     actor = workspace.given_actor(named_actor)
     repository = workspace.repository
     workspace.require_ready()
@@ -332,7 +332,11 @@ def save_locked(
         subject = paths[0] if len(paths) == 1 else f"{len(paths)} memory files"
         message = text.strip() if text and text.strip() else f"{subject}: edited by hand"
         message = saved_message(
-            workspace, message, [(before[path], after[path]) for path in paths], actor
+            workspace,
+            message,
+            [(before[path], after[path]) for path in paths],
+            actor,
+            is_asked=only is None,
         )
         with _put_in_place(workspace, edited, kept):
             commit = _commit(repository, replace(order, paths=paths, message=message), bits)

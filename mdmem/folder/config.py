@@ -53,6 +53,7 @@ CHOICES = {
     "sync": ("off", "auto"),
     "sync_files": ("memory", "all"),
     "sync_push": ("remote", "branch"),
+    "verify": ("off", "show", "require"),
     "digest": ("rules", "model", "off"),
     "dream": ("off", "propose", "apply"),
     "server": ("on", "off"),
@@ -78,6 +79,8 @@ _TEXTS = (
     "sync_remote",
     "sync_files",
     "sync_push",
+    "verify",
+    "signers",
     "digest",
     "model_url",
     "model_name",
@@ -138,8 +141,8 @@ class Settings:
     actor: str | None = None
     """The default of `--actor`. In `mdmem.toml` it cannot be one of your `people`."""
     people: tuple[str, ...] = ()
-    """Actors that are persons. Any other actor is an agent: what it calls `user-stated` is kept as
-    claimed by it.
+    """Actors that are persons, also as principals of `signers` or fingerprints of PGP keys. Any
+    other actor is an agent: what it calls `user-stated` is kept as claimed by it.
     """
     me: tuple[str, ...] = ()
     """Your e-mail addresses besides git's. Commits from other addresses are other people's."""
@@ -235,6 +238,15 @@ class Settings:
     """`all` also syncs commits of other files than memory."""
     sync_push: str = "remote"
     """`branch` sends to a branch of this machine, `mdmem/in/HOST`, for a pull request."""
+    verify: str = "off"
+    """`show` says in JSON whose signature each commit has. `require`: a line is `user-stated` only
+    if a commit that a person signed brought it in.
+    """
+    signers: str | None = None
+    """The full path of the file with the keys that may sign (`~` is your home), as in
+    ssh-keygen(1), *ALLOWED SIGNERS*. If not set, git's own `gpg.ssh.allowedSignersFile`, which
+    counts in your global settings alone.
+    """
     owner: tuple[str, ...] = ()
     """Your sender ids in chats, and names under which logs have you (`Ada: …`). Statements of other
     senders count as `inferred`, with their name.
@@ -823,6 +835,7 @@ def load(
         settings,
         extra_paths=tuple(extra_paths.values()),
         pool=tuple(str(_full_folder(path, environment, "pool")) for path in settings.pool),
+        signers=settings.signers and str(_full_folder(settings.signers, environment, "signers")),
     )
     if settings.timezone:
         zone(settings.timezone)

@@ -35,6 +35,7 @@ SYNC_STATE = "sync.json"
 SYNC_NEWS = "sync-news"
 """Exists while a sync has brought in what the user was not told of at the start of a session."""
 VECTORS_LOCK = "vectors.lock"
+SIGNATURES_LOCK = "signatures.lock"
 _MOST_CHECKED_BYTES = 1_000_000_000
 RACY_NS = 20_000_000
 """A file changed less than this before it was read may change again without another stamp."""

@@ -22,8 +22,16 @@ from mdmem.index.indexer import SearchIndex
 from mdmem.index.query import Filter
 from mdmem.index.schema import BrokenIndex
 from mdmem.index.snapshot import EMPTY_SNAPSHOT, INDEX_NAME
-from mdmem.model import CommitId, FilePath
-from mdmem.model.errors import PathProblem, RepositoryProblem, number_of, shell_word, verb
+from mdmem.model import CommitId, FilePath, SignatureState
+from mdmem.model.errors import (
+    PathProblem,
+    RepositoryProblem,
+    number_of,
+    printable,
+    shell_word,
+    verb,
+)
+from mdmem.past import fresh_trail
 from mdmem.past.steps import verify_trail
 from mdmem.past.storage import BrokenTrail, discard
 from mdmem.repo.first_parent import HUNK, new_lines
@@ -221,6 +229,27 @@ def check_secrets(inspection: Inspection) -> Iterator[Finding]:
             )
     if not total:
         yield Finding(check="secrets", level=Level.OK, message="none found in the memory files")
+
+
+def check_signatures(inspection: Inspection) -> Iterator[Finding]:
+    workspace = inspection.workspace
+    late.module("index.catching_up").check_signatures(workspace)
+    if not (known := workspace.known_signatures()):
+        return
+    with fresh_trail(workspace) as trail:
+        commits = [(each, known.of(each.commit).state) for each in trail.commits_after()]
+    counts = Counter(state.replace("-", " ") for _, state in commits)
+    message = ", ".join(f"{count} {state}" for state, count in counts.most_common())
+    yield Finding(check="signatures", level=Level.OK, message=message or "no commits")
+    for commit, state in commits:
+        if state is SignatureState.BAD:
+            name = f"{commit.commit[:10]} by {printable(commit.author, keep='')}"
+            yield Finding(
+                check="signatures",
+                level=Level.ERROR,
+                message=f"{name} has a bad signature: it is not what was signed",
+                hint=f"To undo it: {verb('revert')} {commit.commit[:10]}",
+            )
 
 
 def check_history(inspection: Inspection) -> Iterator[Finding]:

@@ -36,6 +36,7 @@ _CHECKS: Mapping[str, Callable[[Inspection], Iterator[Finding]]] = {
     "files": contents.check_files,
     "secrets": contents.check_secrets,
     "history": contents.check_history,
+    "signatures": contents.check_signatures,
     "adoption": surroundings.check_adoption,
     "projects": surroundings.check_projects,
     "agents": surroundings.check_agents,

@@ -39,6 +39,7 @@ from mdmem.model.trail import Claim, Entry
 from mdmem.past import discard_trail, fresh_trail, has_trail
 from mdmem.past.entry_states import identity_on_disk
 from mdmem.repo import commits, git_files
+from mdmem.startup import late
 from mdmem.startup.records import dataclass, field, replace
 from mdmem.text import contradictions, frontmatter
 from mdmem.text.facts import entries
@@ -240,7 +241,7 @@ def _settings(workspace: Workspace) -> str:
             own.language,
             workspace.root.name,
             workspace.history_borders(),
-            *(sorted(names) for names in workspace.agent_authors),
+            *workspace.source_rules,
         )
     )
     return hashlib.sha256(settings.encode("utf-8", "surrogateescape")).hexdigest()[:16]
@@ -389,7 +390,10 @@ def _fresh_index(
         if takes_part and _takes_long(workspace, survey):
             _start_build(workspace)
         with _update_lock(workspace, say, takes_part):
-            return _bring_up_to_date(workspace, full, progress, (index.seen, survey))
+            fresh = _bring_up_to_date(workspace, full, progress, (index.seen, survey))
+        if workspace.settings.verify != "off":
+            background.start_catching_up(workspace)  # which checks signatures
+        return fresh
     except RepositoryProblem as problem:
         if problem.code != "busy":
             raise
@@ -484,7 +488,27 @@ def rebuild_index(
         if fresh.index.seen.has_unsettled:  # saved just now: once more when it is settled
             time.sleep(files.RACY_NS / 1e9)
             fresh = _bring_up_to_date(workspace)
-        return fresh
+    check_signatures(workspace)
+    return fresh
+
+
+def check_signatures(workspace: Workspace, most: int | None = None) -> None:
+    """Ask git whose signatures commits have, and index again what counts otherwise by them.
+
+    Nothing is asked where more than `most` are unknown. What cannot be kept, or is asked by another
+    process, stays unchecked. Raises WorkspaceProblem (`bad-settings`), RepositoryProblem
+    (`git-failed`).
+    """
+    if workspace.settings.verify == "off" or not workspace.is_adopted:
+        return
+    try:
+        has_changed = late.module("past.verifying").verify(workspace, most)
+        if has_changed and index_unchecked(workspace).seen.commit is not None:
+            with files.lock(workspace.state / INDEX_LOCK, workspace.settings.lock_timeout):
+                _bring_up_to_date(workspace, again=True)
+    except (OSError, StorageProblem, RepositoryProblem) as problem:
+        if getattr(problem, "code", "busy") == "git-failed":
+            raise
 
 
 def _bring_up_to_date(
@@ -492,11 +516,13 @@ def _bring_up_to_date(
     full: bool = False,
     progress: Progress | None = None,
     before: tuple[Snapshot, _WorkspaceSurvey] | None = None,
+    again: bool = False,
 ) -> FreshIndex:
     """Bring the index up to date; the caller holds the lock.
 
     `before` are snapshot and survey from before the lock: if the snapshot is the same, files are
     not looked at twice. Else the old survey would remove what another process has indexed since.
+    `again`: of the same commits some count otherwise than before.
     """
     index = _opened(workspace, full)
     survey = (
@@ -504,7 +530,7 @@ def _bring_up_to_date(
         if before and _snapshot_key(before[0]) == _snapshot_key(index.seen)
         else _survey(workspace)
     )
-    if _has_seen(index, survey):
+    if _has_seen(index, survey) and not again:
         return FreshIndex(index=index, commit=survey.commit)
     try:
         index = _update(workspace, index, survey, progress)
@@ -602,6 +628,7 @@ def catch_up_workspace(workspace: Workspace) -> bool:
                 commit = _bring_up_to_date(workspace).commit
                 if index_as_is(workspace)[1]:
                     break
+    check_signatures(workspace)
     is_due = commit is None or commit.startswith(_MAINTAINED)
     if is_due and workspace.is_adopted:  # a setting there names a program
         commits.maintain(workspace.repository)

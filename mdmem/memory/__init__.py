@@ -398,7 +398,18 @@ class Memory:
         Raises PathProblem (`file-not-found`), SectionProblem (`section-not-found`,
         `section-ambiguous`).
         """
-        return module("queries.show").show_section(self._as_seen(), request)
+        view = module("queries.show").show_section(self._as_seen(), request)
+        return self._with_signatures(view)[0]
+
+    def _with_signatures(self, *records: Any) -> Sequence[Any]:
+        """Records that name commits of this workspace, with what is known of their signatures."""
+        known = self.workspace.known_signatures()
+        return [
+            replace(each, signed=known.of(each.commit))
+            if known and getattr(each, "commit", None) and not getattr(each, "workspace", None)
+            else each
+            for each in records
+        ]
 
     def show_named(self, request: Show) -> SectionView | DayView:
         """Read a section, or else the fact, file or day that the word for one means.
@@ -406,7 +417,8 @@ class Memory:
         Raises as `show`, and FactProblem (`fact-not-found`, `fact-ambiguous`).
         """
         request = self._meant(request)
-        return module("queries.show").show_named(self._as_seen(), request, self._say)
+        view = module("queries.show").show_named(self._as_seen(), request, self._say)
+        return self._with_signatures(view)[0]
 
     def show_as_of(self, request: Show, as_of: str) -> SectionView:
         """Read a section or a whole file as it was on a day, at a moment or at a commit.
@@ -506,7 +518,7 @@ class Memory:
         listed = module("queries.search").facts(self.workspace, asked, self._say, self._progress)
         if seen.contents is not None:
             listed = module("queries.own_hits").in_facts(seen, request, listed)
-        return listed
+        return replace(listed, facts=tuple(self._with_signatures(*listed.facts)))
 
     def history(self, request: ShowHistory) -> SectionHistory | FactHistory:
         """Show how a section or a fact changed; without either, of a file or of all memory.

@@ -115,6 +115,30 @@ class Provenance:
     reason: str | None = None
 
 
+class SignatureState(StrEnum):
+    """The answers about a commit's signature."""
+
+    SIGNED = "signed"
+    """Good, by a key that the signers' file or the user's keyring names."""
+    UNKNOWN_KEY = "unknown-key"
+    """Good, by a key that is not known, has expired or was revoked, or that is missing."""
+    UNSIGNED = "unsigned"
+    BAD = "bad"
+    """The signature is not one of this commit."""
+    UNCHECKED = "unchecked"
+    """git was not asked yet; counts as unsigned."""
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """`by`: the principal in the signers' file (SSH), else the fingerprint of the key (None: of no
+    or a bad signature, or git does not know it).
+    """
+
+    state: SignatureState
+    by: str | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class Fact:
     """One list item. `text` has the key, but no list marker, kind, tags, comment or block id."""

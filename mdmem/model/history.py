@@ -6,7 +6,16 @@ from collections.abc import Iterable
 from datetime import date, datetime
 from enum import StrEnum
 
-from mdmem.model import CommitId, FactId, FilePath, OtherReading, SectionPath, Source, Status
+from mdmem.model import (
+    CommitId,
+    FactId,
+    FilePath,
+    OtherReading,
+    SectionPath,
+    Signature,
+    Source,
+    Status,
+)
 from mdmem.model.errors import UsageProblem, field
 from mdmem.model.reads import SectionView
 from mdmem.model.rules import require_range
@@ -70,6 +79,7 @@ class Made:
     run: str | None = None
     proposal: str | None = None
     cites: tuple[str, ...] = ()
+    signed: Signature | None = None
 
     @property
     def who(self) -> str:

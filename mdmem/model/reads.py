@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from datetime import date, datetime
 from pathlib import Path
 
-from mdmem.model import CommitId, FactId, FilePath, OtherReading, SectionPath
+from mdmem.model import CommitId, FactId, FilePath, OtherReading, SectionPath, Signature
 from mdmem.model.errors import UsageProblem, field, number_of
 from mdmem.model.rules import require_range
 from mdmem.startup.records import dataclass
@@ -176,6 +176,7 @@ class SectionView:
     as_of: str | None = None
     commits: tuple[CommitId, ...] = ()
     said: tuple[str, ...] = ()
+    signed: Signature | None = None
 
 
 @dataclass(frozen=True, slots=True)

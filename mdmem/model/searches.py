@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import date, datetime
 
-from mdmem.model import CommitId, FactId, SectionPath, Source, Status
+from mdmem.model import CommitId, FactId, SectionPath, Signature, Source, Status
 from mdmem.model.errors import UsageProblem, field, verb
 from mdmem.model.rules import require_choice, require_range, require_single_tags
 from mdmem.startup.records import dataclass
@@ -220,6 +220,7 @@ class Hit:
     done: bool = False
     item: FactId | None = None
     minute: str | None = None
+    signed: Signature | None = None
 
     @property
     def file(self) -> str:

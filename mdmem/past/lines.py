@@ -38,6 +38,9 @@ class Lines:
         """`dated`: moments known from what later commits say (`clocks`)."""
         self._repository, self._trail, self._dated = workspace.repository, trail, dated or {}
         self._agents = workspace.agent_authors
+        required = workspace.settings.verify == "require"
+        known = workspace.known_signatures() if required else None
+        self._stating = known.stating if known else None
         self._nearest: dict[CommitId, tuple[int, ...]] = {}
         self._commits: dict[int, TrailCommit] = {}
         self._proposed: set[int] | None = None
@@ -80,7 +83,8 @@ class Lines:
                     by_agent=trust.is_agent_author(
                         f"{each.commit.author} <{each.commit.email}>", *self._agents
                     )
-                    or trust.is_forge_squash(each.commit.message, each.committer),
+                    or trust.is_forge_squash(each.commit.message, each.committer)
+                    or (self._stating is not None and each.commit.id not in self._stating),
                 ),
                 [self.commit(parent) for parent in parents],
                 self._dated.get(each.commit.id),

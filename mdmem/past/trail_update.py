@@ -320,7 +320,7 @@ def replay_new_commits(
     if trail.head == head:
         return
     if head is None:
-        _cut(workspace, trail, 0)
+        cut(workspace, trail, 0)
         return
     dated: dict[CommitId, int] = {}
     while not _replay_up_to(
@@ -354,7 +354,7 @@ def _replay_up_to(
         if (began := _adopt_renamed(workspace, trail, batch, pages)) is not None:
             # one transaction: a trail never ends in the midst of a past that is not memory's yet
             with trail.writing():
-                _cut(workspace, trail, began - 1)
+                cut(workspace, trail, began - 1)
                 while not _replay_up_to(
                     workspace,
                     trail,
@@ -383,7 +383,7 @@ def _replay_up_to(
             if has_arrivals and (late := trail.later_than_arrived()):
                 dated.update(late)
                 first = min(each.number for each in map(trail.commit_with_id, late) if each)
-                _cut(workspace, trail, first - 1)
+                cut(workspace, trail, first - 1)
                 return False
         if progress:
             progress(lines.count_read, len(new_commits))
@@ -474,7 +474,7 @@ def _cut_unreached(workspace: Workspace, trail: Trail, head: CommitId) -> None:
     )
     with trail.writing():
         if last is not None:
-            _cut(workspace, trail, last)
+            cut(workspace, trail, last)
         # Where the commit that renamed a file into memory is gone, the earlier past of that file is
         # no longer memory's.
         while strange := [
@@ -482,10 +482,11 @@ def _cut_unreached(workspace: Workspace, trail: Trail, head: CommitId) -> None:
             for path, began in trail.live_paths().items()
             if not workspace.kind_of(path).is_memory
         ]:
-            _cut(workspace, trail, min(strange) - 1)
+            cut(workspace, trail, min(strange) - 1)
 
 
-def _cut(workspace: Workspace, trail: Trail, number: int) -> None:
+def cut(workspace: Workspace, trail: Trail, number: int) -> None:
+    """Go back to a commit (0: to nothing); the caller holds the trail's lock."""
     with trail.writing():
         facts = facts_to_derive(trail, number)
         trail.cut(number)
@@ -557,7 +558,7 @@ def settings_digest(workspace: Workspace) -> str:
             workspace.root.name,
             workspace.repository.prefix,
             workspace.history_borders(),
-            *(sorted(names) for names in workspace.agent_authors),
+            *workspace.source_rules,
         )
     )
     return hashlib.sha256(settings.encode("utf-8", "surrogateescape")).hexdigest()[:16]

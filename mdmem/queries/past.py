@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from mdmem.model.errors import field
 from mdmem.model.history import Made
@@ -17,6 +18,11 @@ from mdmem.startup import late
 from mdmem.startup.records import dataclass
 from mdmem.workspace import Say, Workspace
 
+if TYPE_CHECKING:
+    from mdmem.repo.signatures import KnownSignatures
+
+_MOST_ASKED = 50
+"""The signatures that somebody waits for: a second."""
 _WEEK_SECONDS = 7 * 24 * 60 * 60
 _PROPOSAL = late.pattern(r"(?m)^Mdmem-Proposal: (\S+)$")
 
@@ -29,6 +35,7 @@ class Past:
     trail: Trail
     moments: Moments
     notes: tuple[str, ...]
+    signatures: KnownSignatures | None = None
 
     def time_of(self, number: int) -> datetime:
         """The time of a commit in the user's zone."""
@@ -56,6 +63,7 @@ class Past:
             run=note.run,
             proposal=proposal[1] if proposal else None,
             cites=origin.cites if origin else (),
+            signed=self.signatures.of(commit.commit) if self.signatures else None,
         )
 
     def late_merge(self, commit: TrailCommit) -> Made | None:
@@ -71,8 +79,16 @@ class Past:
 
 @contextmanager
 def look_back(workspace: Workspace, say: Say) -> Iterator[Past]:
+    if workspace.settings.verify != "off":
+        late.module("index.catching_up").check_signatures(workspace, _MOST_ASKED)
     with fresh_trail(workspace, say) as trail:
-        yield Past(workspace, trail, trail.moments, _notes(workspace, trail))
+        yield Past(
+            workspace=workspace,
+            trail=trail,
+            moments=trail.moments,
+            notes=_notes(workspace, trail),
+            signatures=workspace.known_signatures(),
+        )
 
 
 def _notes(workspace: Workspace, trail: Trail) -> tuple[str, ...]:

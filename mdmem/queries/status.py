@@ -19,7 +19,14 @@ from mdmem.index.indexer import SearchIndex
 from mdmem.index.snapshot import Snapshot
 from mdmem.merge import setup
 from mdmem.model import CommitId, FactId, FileKind, FilePath
-from mdmem.model.errors import PathProblem, RepositoryProblem, WorkspaceProblem, printable, verb
+from mdmem.model.errors import (
+    PathProblem,
+    RepositoryProblem,
+    WorkspaceProblem,
+    number_of,
+    printable,
+    verb,
+)
 from mdmem.model.reads import (
     MoreFacts,
     VectorStatus,
@@ -265,6 +272,13 @@ def _notes(workspace: Workspace) -> Iterator[str]:
         head, now = trail.newest_commit, workspace.now().timestamp()
         if head and head.moment > now + DAY_SECONDS and head.commit == workspace.repository.head():
             yield f"{dating.ahead(head, now)}. If that clock was wrong: {verb('doctor', 'fix')}"
+        if known := workspace.known_signatures():
+            unchecked = sum(each.commit not in known.by_commit for each in trail.commits_after())
+            if unchecked:
+                yield (
+                    f"{number_of(unchecked, 'signature')} not checked yet, which"
+                    f" {'counts' if unchecked == 1 else 'count'} as missing"
+                )
         for each in trail_update.here_again(workspace, trail):
             quoted = " ".join(each.entry.text.split())[:_QUOTED]
             yield f"forgotten, but back: {each.entry.path}, {each.entry.fact} {quoted}"

@@ -211,6 +211,12 @@ def commits_brought_by(repository: Repository, merge: CommitId) -> list[CommitId
     return [] if listed.status else [CommitId(name) for name in listed.output.decode().split()]
 
 
+def line(repository: Repository) -> list[CommitId]:
+    """The first-parent line of HEAD, oldest first."""
+    listed = repository.git("rev-list", "--first-parent", "--reverse", "HEAD")
+    return list(map(CommitId, listed.decode().split()))
+
+
 def newest_commits(repository: Repository, path: FilePath, limit: int) -> list[CommitId]:
     """The newest first-parent commits of HEAD that changed a file, newest first."""
     if repository.head() is None:

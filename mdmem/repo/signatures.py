@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 from collections.abc import Mapping, Sequence
-from enum import StrEnum
 from pathlib import Path
 
 from mdmem.folder import files
-from mdmem.model import CommitId
+from mdmem.model import CommitId, Signature, SignatureState
 from mdmem.model.errors import PathProblem, RepositoryProblem, WorkspaceProblem
+from mdmem.repo import git_files
 from mdmem.repo.runner import READ_SECONDS, run
-from mdmem.startup.records import dataclass
+from mdmem.startup.records import dataclass, field
 
 _DEFAULTS = {
     "gpg.program": "gpg",
@@ -25,46 +26,15 @@ _DEFAULTS = {
 }
 """git's own values of all settings that decide how a signature is verified, but for the signers'
 file; `gpg.program` and `gpg.openpgp.program` are one, of which git takes the last."""
-_SIGNERS_FILE, _ADDRESS = "gpg.ssh.allowedsignersfile", "user.email"
-_OUTSIDE = ("system", "global")
-"""The scopes of git's settings that no repository can write."""
-_FORMAT = "%H%x00%G?%x00%GS%x00%GF%x00%GP"
-_CANNOT_RUN = ": cannot run "
+_SIGNERS_FILE = "gpg.ssh.allowedsignersfile"
+_FORMAT, _CANNOT_RUN = "%H%x00%G?%x00%GS%x00%GF%x00%GP", ": cannot run "
 _MOST_AT_ONCE = 1_000
-
-
-class SignatureState(StrEnum):
-    """The answers about a commit's signature."""
-
-    SIGNED = "signed"
-    """Good, by a key that the signers' file or the user's keyring names."""
-    UNKNOWN_KEY = "unknown-key"
-    """Good, by a key that is not known, has expired or was revoked, or that is missing."""
-    UNSIGNED = "unsigned"
-    BAD = "bad"
-    """The signature is not one of this commit."""
-    UNCHECKED = "unchecked"
-    """git was not asked yet; counts as unsigned."""
-
-
+_KEPT_NAME = "signatures.json"
 _STATES = {
     "G": SignatureState.SIGNED,
     "N": SignatureState.UNSIGNED,
     "B": SignatureState.BAD,
 } | dict.fromkeys("UEXYR", SignatureState.UNKNOWN_KEY)
-
-
-@dataclass(frozen=True, slots=True)
-class Signature:
-    """`by`: the principal in the signers' file (SSH), else the fingerprint of the key (None: of no
-    or a bad signature, or git does not know it).
-    """
-
-    state: SignatureState
-    by: str | None = None
-
-
-UNCHECKED = Signature(SignatureState.UNCHECKED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,51 +61,37 @@ def read_signers(
         WorkspaceProblem: `bad-settings`: no file is named, or one that is missing, unreadable, in a
             barred folder, or not named by its full path.
     """
-    listed = run(
-        folder,
-        ["config", "-z", "--show-scope", "--includes", "--get-regexp", r"^(gpg\.|user\.email$)"],
-    )
-    fields = os.fsdecode(listed.output).split("\0")
+    wanted = ("--includes", "--get-regexp", r"^(gpg\.|user\.email$)")
+    fields = os.fsdecode(run(folder, ["config", "-z", "--show-scope", *wanted]).output).split("\0")
     pairs = zip(fields[::2], fields[1::2], strict=False)
-    lines = (text.partition("\n") for scope, text in pairs if scope in _OUTSIDE)
+    lines = (text.partition("\n") for scope, text in pairs if scope in ("system", "global"))
     settings = {name: value for name, _, value in lines}
-    path = _signers_file(named, settings.get(_SIGNERS_FILE), barred, setting)
-    try:
-        data = files.read(Path(os.path.realpath(path)))
-    except PathProblem as problem:
-        raise _bad(setting, problem.message) from problem
-    if data is None:
-        raise _bad(setting, f"{path} does not exist")
-    openpgp = settings.get("gpg.openpgp.program") or settings.get("gpg.program")
-    programs = {"gpg.program": openpgp, "gpg.openpgp.program": openpgp} if openpgp else {}
-    used = _DEFAULTS | {name: settings[name] for name in _DEFAULTS if name in settings} | programs
-    used[_SIGNERS_FILE] = os.fspath(path)
-    options = tuple(word for name, value in used.items() for word in ("-c", f"{name}={value}"))
-    digest = hashlib.sha256("\0".join((*options, "")).encode("utf-8", "surrogateescape") + data)
-    return Signers(digest.hexdigest()[:16], options, settings.get(_ADDRESS))
-
-
-def _signers_file(
-    named: Path | None, by_git: str | None, barred: Sequence[Path], setting: str
-) -> Path:
+    by_git = settings.get(_SIGNERS_FILE)
     path = named or (Path(by_git).expanduser() if by_git else None)
+    try:
+        data = files.read(Path(os.path.realpath(path))) if path else None
+        fault = _fault(path, barred) or (f"{path} does not exist" if data is None else "")
+    except PathProblem as problem:
+        fault = problem.message
+    if fault:
+        hint = f'Name a file outside of the repository: {setting} = "~/.ssh/allowed_signers"'
+        raise WorkspaceProblem("bad-settings", f"{setting}: {fault}", hint)
+    used = {name: settings.get(name, default) for name, default in _DEFAULTS.items()}
+    openpgp = settings.get("gpg.openpgp.program") or used["gpg.program"]
+    used |= {"gpg.openpgp.program": openpgp, _SIGNERS_FILE: str(path)}
+    options = tuple(word for name, value in used.items() for word in ("-c", f"{name}={value}"))
+    digest = hashlib.sha256(repr((options, data)).encode("utf-8", "surrogateescape")).hexdigest()
+    return Signers(digest[:16], options, settings.get("user.email"))
+
+
+def _fault(path: Path | None, barred: Sequence[Path]) -> str:
     if path is None:
-        raise _bad(setting, "no file names those who may sign")
-    if not path.is_absolute():
-        raise _bad(setting, f"{path} is not a full path")
+        return "no file names those who may sign"
     places = [Path(os.path.normpath(path)), Path(os.path.realpath(path))]
     folders = [*barred, *(Path(os.path.realpath(folder)) for folder in barred)]
     if any(place.is_relative_to(folder) for place in places for folder in folders):
-        raise _bad(setting, f"{path} is in this repository, where others may write it")
-    return path
-
-
-def _bad(setting: str, message: str) -> WorkspaceProblem:
-    return WorkspaceProblem(
-        "bad-settings",
-        f"{setting}: {message}",
-        f'Name a file outside of the repository: {setting} = "~/.ssh/allowed_signers"',
-    )
+        return f"{path} is in this repository, where others may write it"
+    return "" if path.is_absolute() else f"{path} is not a full path"
 
 
 def signatures(
@@ -151,19 +107,11 @@ def signatures(
     verifies signatures is missing).
     """
     found: dict[CommitId, Signature] = {}
+    words = ("log", "--no-walk=unsorted", "--stdin", "--no-notes", "--no-decorate", "--no-mailmap")
+    arguments, seconds = [*signers.options, *words, f"--format={_FORMAT}"], READ_SECONDS * 10
     for at in range(0, len(commits), _MOST_AT_ONCE):
-        some = commits[at : at + _MOST_AT_ONCE]
-        result = run(
-            folder,
-            [
-                *signers.options,
-                *("log", "--no-walk=unsorted", "--stdin", "--no-notes", "--no-decorate"),
-                *("--no-mailmap", f"--format={_FORMAT}"),
-            ],
-            "".join(f"{commit}\n" for commit in some).encode(),
-            variables,
-            seconds=READ_SECONDS + len(some),
-        )
+        some = "".join(f"{commit}\n" for commit in commits[at : at + _MOST_AT_ONCE])
+        result = run(folder, arguments, some.encode(), variables, seconds)
         if result.status:
             raise result.failure("log")
         if _CANNOT_RUN in result.error_text:
@@ -171,14 +119,47 @@ def signatures(
             raise RepositoryProblem("git-failed", f"git cannot verify signatures by {program}")
         for line in result.output.decode("utf-8", "replace").splitlines():
             commit, letter, signer, key, primary_key = line.split("\0")
-            found[CommitId(commit)] = _signature(letter, signer, key, primary_key)
+            # A name counts where the signers' file gave it: of other keys it is their own word.
+            by = signer if letter == "G" and key.startswith("SHA256:") else primary_key or key
+            state = _STATES.get(letter, SignatureState.BAD)
+            found[CommitId(commit)] = Signature(state, by or None)
     return found
 
 
-def _signature(letter: str, signer: str, key: str, primary_key: str) -> Signature:
-    """A name counts where the signers' file gave it: of other keys it is their own word."""
-    state = _STATES.get(letter, SignatureState.BAD)
-    if state in (SignatureState.UNSIGNED, SignatureState.BAD):
-        return Signature(state)
-    is_named = state is SignatureState.SIGNED and key.startswith("SHA256:")
-    return Signature(state, (signer if is_named else primary_key or key) or None)
+# What is known of a workspace's commits, kept beside its trail
+
+
+@dataclass(frozen=True, slots=True)
+class KnownSignatures:
+    """Signatures by commit, and by what they were judged, first of all the digest of the signers.
+
+    `stating` are the commits whose lines may be the user's word, where signatures are required.
+    """
+
+    judged: Sequence[str] = ()
+    by_commit: Mapping[CommitId, Signature] = field(default_factory=dict)
+    stating: frozenset[CommitId] = frozenset()
+
+    def of(self, commit: CommitId) -> Signature:
+        """A commit's signature, as far as git was asked."""
+        return self.by_commit.get(commit, Signature(SignatureState.UNCHECKED))
+
+
+def load_signatures(state: Path) -> KnownSignatures:
+    """The signatures kept in a state folder; none if they cannot be read: git is asked again."""
+    try:
+        kept = json.loads(git_files.read_bytes(f"{state}/{_KEPT_NAME}") or b"")
+        by_commit = {
+            CommitId(commit): Signature(SignatureState(name), by)
+            for commit, (name, by) in kept["commits"].items()
+        }
+        return KnownSignatures(kept["judged"], by_commit, frozenset(kept["stating"]))
+    except (ValueError, TypeError, KeyError, AttributeError):
+        return KnownSignatures()
+
+
+def save_signatures(state: Path, known: KnownSignatures) -> None:
+    """Keep what is known. Raises OSError."""
+    commits = {commit: [each.state, each.by] for commit, each in known.by_commit.items()}
+    kept = {"judged": known.judged, "commits": commits, "stating": sorted(known.stating)}
+    files.write_cache(state / _KEPT_NAME, json.dumps(kept))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
-from mdmem.model import CommitId, Op, OtherReading, SectionPath, Source, Status
+from mdmem.model import CommitId, Op, OtherReading, SectionPath, Signature, Source, Status
 from mdmem.model.errors import number_of, printable
 from mdmem.text.document import join_path
 
@@ -101,6 +101,11 @@ def _operation(op: str) -> str:
     return Op.FORGET if op == Op.RETRACT else op
 
 
+def _signed(signature: Signature) -> str:
+    words = "bad signature" if signature.state == "bad" else signature.state.replace("-", " ")
+    return f"{words} by {signature.by}" if signature.by else words
+
+
 def attribution(change: Made) -> str:
     is_default = change.op is not None and (change.source, change.confidence) == (
         Source.INFERRED,
@@ -115,6 +120,7 @@ def attribution(change: Made) -> str:
         "" if is_default or is_personal else f"{change.source}{claimant} {change.confidence:g}",
         f"by {actor}" if actor and not is_personal else "",
         f"proposed by {change.proposed_by}" if change.proposed_by else "",
+        _signed(change.signed) if change.signed else "",
     )
     reason = f', "{change.reason}"' if change.reason else ""
     return f"{short_id(change.commit)}  {', '.join(filter(None, parts))}{reason}"

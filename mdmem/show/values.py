@@ -31,7 +31,7 @@ FIELDS: Mapping[str, str] = {
     # reading
     "SectionView": (
         "path section level text etag tree_etag start_line end_line commit uncommitted subsections"
-        " fact? also? as_of! commits!as_of said_by_then=said!as_of"
+        " fact? also? as_of! commits!as_of said_by_then=said!as_of signed!"
     ),
     "OtherReading": "sort name",
     "Outline": "path sections",
@@ -45,27 +45,28 @@ FIELDS: Mapping[str, str] = {
     "FactChange": (
         "change=kind fact text replaced path section line made.commit made.time made.author"
         " made.actor made.session made.op made.source made.confidence made.claimed_by made.reason"
-        " made.run made.proposal made.proposed_by?"
+        " made.run made.proposal made.proposed_by? made.signed!"
     ),
     "ReplacedFact": "fact=id text path section",
     "SectionHistory": "path section revisions also? gone?",
     "RevisionView": (
         "made.commit made.time made.author made.actor made.op made.source made.confidence"
         " made.reason diff text made.claimed_by path section made.cites made.run merged"
-        " made.proposed_by?"
+        " made.proposed_by? made.signed!"
     ),
     "RevisionView.merged": "commit time",
     "FactHistory": "fact status chain also? gone?",
     "FactLink": (
         "id text from=start to=end made.source made.confidence made.commit path section status"
         " made.author made.actor made.op made.reason made.claimed_by made.cites made.run ended_by"
-        " merged also_by made.proposed_by?"
+        " merged also_by made.proposed_by? made.signed!"
     ),
     "FactLink.merged": "commit time",
-    "Made": "commit time author actor op reason source confidence proposed_by?",
+    "Made": "commit time author actor op reason source confidence proposed_by? signed!",
+    "Signature": "state by",
     "Blame": "path section lines gone?",
     "BlamedLine": "line text *made",
-    "BlamedLine.made": "commit time author source confidence cites",
+    "BlamedLine.made": "commit time author source confidence cites signed!",
     "TextHistory": "text stays",
     "PresenceView": "path section came=came.commit came_at=came.time went went_at ended_by merged",
     "PresenceView.merged": "commit time",
@@ -78,7 +79,7 @@ FIELDS: Mapping[str, str] = {
     "FactList": "total stale facts since! until! missing!",
     "FactList.facts": (
         "id=fact text key kind tags path section line=start_line source confidence status until"
-        " cites attribute also author workspace"
+        " cites attribute also author workspace signed!"
     ),
     "ConflictList": "stale conflicts",
     "ConflictView": "key one=first other=second",
@@ -300,7 +301,7 @@ def _unread(status: Any) -> dict[str, Any]:
     return {"count": status.unread, "oldest": oldest if status.unread else None}
 
 
-_UNCOMMITTED = {**dict.fromkeys(FIELDS["BlamedLine.made"].split()), "cites": ()}
+_UNCOMMITTED = {**dict.fromkeys(FIELDS["BlamedLine.made"].split()[:-1]), "cites": ()}
 MADE: Mapping[str, Callable[[Any], Any]] = {
     "SectionView.subsections": lambda view: list(map(join_path, view.subsections)),
     "RevisionView.diff": _difference,

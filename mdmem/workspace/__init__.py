@@ -25,6 +25,7 @@ from mdmem.workspace import state
 
 if TYPE_CHECKING:
     from mdmem.repo.branch_commits import CommitFiles
+    from mdmem.repo.signatures import KnownSignatures
     from mdmem.text.document import Document
 
 T = TypeVar("T")
@@ -255,6 +256,19 @@ class Workspace:
         """The further arguments of `trust.is_agent_author`; both empty where no agent is named."""
         agents = self.settings.agents
         return (agents, self.user_addresses) if agents else ((), ())
+
+    @property
+    def source_rules(self) -> Sequence[object]:
+        """All settings by which commits have another source than they say; digests have them."""
+        authors = [sorted(names) for names in self.agent_authors]
+        return [*authors, "require"] if self.settings.verify == "require" else authors
+
+    def known_signatures(self) -> KnownSignatures | None:
+        """The signatures of commits as far as git was asked; None where nobody wants them."""
+        if self.settings.verify == "off":
+            return None
+        known: KnownSignatures = late.module("repo.signatures").load_signatures(self.state)
+        return known
 
     @property
     def is_adopted(self) -> bool:

@@ -51,7 +51,8 @@ def find_foundations(
     agent at work. Where history cannot be read, every line counts as the user's own.
     """
     own = own_foundation(workspace, options)
-    recent = _recent_foundations(workspace, path, document, items)
+    is_short = workspace.settings.verify != "require"  # a message says nothing of its signature
+    recent = _recent_foundations(workspace, path, document, items) if is_short else None
     if recent is not None:
         return Foundations(recent, own)
     in_file = entries(document, path)

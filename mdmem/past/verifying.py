@@ -1,0 +1,133 @@
+"""Ask git for the signatures of the trail's commits, and judge by them whose lines may be a user's.
+
+Nobody who searches waits for that: until git was asked, a commit counts as unsigned.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from itertools import takewhile
+from pathlib import Path
+
+from mdmem.folder import files
+from mdmem.model import CommitId, SignatureState, rules
+from mdmem.model.trail import TrailCommit
+from mdmem.past import trail_update
+from mdmem.past.lines import nearest_commits
+from mdmem.past.messages import parse_trailers
+from mdmem.repo import first_parent
+from mdmem.repo.signatures import (
+    KnownSignatures,
+    load_signatures,
+    read_signers,
+    save_signatures,
+    signatures,
+)
+from mdmem.startup.records import replace
+from mdmem.workspace import Workspace
+
+_BATCH, _MOST_SECONDS = 250, 1.0
+"""Commits that are asked about at once; the longest wait for another process that asks."""
+
+
+def verify(workspace: Workspace, most: int | None = None) -> bool:
+    """Ask git for what is not known yet, unless that is more than `most` commits.
+
+    True if commits of the trail count otherwise now: it ends before them, and is to be brought up
+    to HEAD. Raises WorkspaceProblem (`bad-settings`), RepositoryProblem (`git-failed`; `busy`:
+    another process asks), StorageProblem, OSError.
+    """
+    settings, repository = workspace.settings, workspace.repository
+    barred = [repository.root, repository.git_dir, repository.common_dir]
+    named = Path(settings.signers) if settings.signers else None
+    signers = read_signers(repository.folder, named, barred)
+    people = {*settings.people, *settings.me, *filter(None, [signers.address])}
+    workspace.ensure_state()
+    lock, has_cut = workspace.state / files.SIGNATURES_LOCK, False
+    with files.lock(lock, _MOST_SECONDS), trail_update.updated_trail(workspace) as trail:
+        judged = [signers.digest, settings.verify, str(trail.head), *sorted(people)]
+        known = load_signatures(workspace.state)
+        if known.judged == judged:
+            return False
+        if known.judged[:1] != judged[:1]:
+            known = replace(known, by_commit={})
+        commits = trail.commits_after()
+        line = first_parent.line(repository) if settings.verify == "require" and commits else []
+        while True:
+            unknown = _unknown(known, commits, line, people)
+            some = unknown[:_BATCH] if most is None or len(unknown) <= most else []
+            answers = signatures(repository.folder, some, signers)
+            is_done = len(some) == len(unknown)
+            now = KnownSignatures(
+                judged if is_done else judged[:1], {**known.by_commit, **answers}, known.stating
+            )
+            if line:
+                persons = _persons(now, people)
+                first = next((each for each in line if each in persons), None)
+                reached_by = nearest_commits(workspace, trail, first) if first else ()
+                stating = (
+                    each.commit
+                    for each in commits
+                    if any(one.reaches(each.number) for one in reached_by)
+                    or (each.commit in persons and not _names_agent(each, people))
+                )
+                now = replace(now, stating=frozenset(stating))
+            has_cut |= _keep(workspace, commits, known, now)
+            if is_done or not some:
+                return has_cut
+            known = now
+
+
+def _persons(known: KnownSignatures, people: Collection[str]) -> Collection[CommitId]:
+    """The commits that a person signed."""
+    return {
+        commit
+        for commit, each in known.by_commit.items()
+        if each.state is SignatureState.SIGNED and rules.is_person(each.by or "", people)
+    }
+
+
+def _unknown(
+    known: KnownSignatures,
+    commits: Sequence[TrailCommit],
+    line: Sequence[CommitId],
+    people: Collection[str],
+) -> list[CommitId]:
+    """The commits that git is to be asked about, first those on which most depends."""
+    persons = _persons(known, people)
+    before_first = takewhile(lambda commit: commit not in persons, line)
+    claims_first = sorted(commits, key=lambda each: not _may_state(each))
+    names = dict.fromkeys([*before_first, *(each.commit for each in claims_first)])
+    return [each for each in names if each not in known.by_commit]
+
+
+def _may_state(commit: TrailCommit) -> bool:
+    """True for a commit that calls its lines the user's: all others count as they are."""
+    return "Mdmem-Source: user-stated" in commit.message or "Mdmem-Op: " not in commit.message
+
+
+def _names_agent(commit: TrailCommit, people: Collection[str]) -> bool:
+    """True if a person's machine signed for an agent, whom the commit names."""
+    actors = map(rules.fold_actor, parse_trailers(commit.message).get("Actor", ()))
+    own = (*rules.RESERVED_ACTORS, *people)
+    return not all(rules.is_person(actor, own) for actor in actors)
+
+
+def _keep(
+    workspace: Workspace,
+    commits: Sequence[TrailCommit],
+    known: KnownSignatures,
+    now: KnownSignatures,
+) -> bool:
+    """Keep what is known now; True if the trail was cut before what counts otherwise by that."""
+    changed = known.stating ^ now.stating
+    names = [each.commit for each in commits if each.commit in changed and _may_state(each)]
+    with (
+        files.lock(workspace.state / files.TRAIL_LOCK, workspace.settings.lock_timeout),
+        trail_update.stored_trail(workspace) as trail,
+    ):
+        numbers = [each.number for each in map(trail.commit_with_id, names) if each]
+        if numbers:
+            trail_update.cut(workspace, trail, min(numbers) - 1)
+        save_signatures(workspace.state, now)
+    return bool(numbers)
