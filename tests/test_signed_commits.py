@@ -5,14 +5,17 @@ import os
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import date
 from pathlib import Path
 from typing import Any
 
 import pytest
 from conftest import EMAIL, World
+from page_readers import read, words
 from signing import Key, has_gpg, pgp_key, ssh_key, write_signers
 from workspaces import Desk, desk
 
+from mdmem.folder.trust import TextOrigin
 from mdmem.health import doctor
 from mdmem.index import catching_up
 from mdmem.memory import Memory
@@ -22,6 +25,8 @@ from mdmem.model.pipelines import Sync
 from mdmem.model.reads import Show
 from mdmem.model.searches import ListFacts, Search
 from mdmem.model.writes import Remember, Save, WriteOptions
+from mdmem.nights.dream.candidates import read_log_entries
+from mdmem.past import fresh_trail
 from mdmem.show.values import to_json
 
 KIT = "kit@example.org"
@@ -221,22 +226,36 @@ def inspection(signing: Signing) -> Any:
     )
 
 
+def forge(signing: Signing) -> str:
+    """Change HEAD's message under its signature."""
+    text = signing.at.git("cat-file", "commit", "HEAD").replace("by hand", "by foot")
+    words = ("hash-object", "-t", "commit", "-w", "--stdin")
+    forged = signing.at.world.git(signing.at.root, *words, stdin=text).stdout.strip()
+    signing.at.git("reset", "-q", "--soft", forged)
+    return forged
+
+
 def test_a_bad_signature_is_an_error_of_the_doctor(signing: Signing):
     signing.settings()
     signing.add(ADA, signing.ada)
     sound = doctor.run_check("signatures", inspection(signing))
     assert [(each.level, each.message) for each in sound] == [("ok", "1 unsigned, 1 signed")]
-    text = signing.at.git("cat-file", "commit", "HEAD").replace("by hand", "by foot")
-    forged = signing.at.world.git(
-        signing.at.root, "hash-object", "-t", "commit", "-w", "--stdin", stdin=text
-    ).stdout.strip()
-    signing.at.git("reset", "-q", "--soft", forged)
+    forged = forge(signing)
     findings = doctor.run_check("signatures", inspection(signing))
     assert [each.level for each in findings] == ["ok", "error"]
     assert forged[:10] in findings[1].message
     assert signing.sources()[ADA] == "inferred"
     newest, *_ = json_of(signing.memory.history(ShowHistory()))["revisions"]
     assert newest["signed"]["state"] == "bad"
+
+
+def test_the_page_says_it_of_a_fact(signing: Signing):
+    signing.settings("show")
+    signing.add(ADA, signing.ada)
+    forge(signing)
+    fact = next(hit.fact for hit in signing.memory.facts(ListFacts()).facts if hit.text == ADA)
+    assert "bad signature" in words(read(signing.memory, f"/fact/{fact}"))
+    assert "bad signature" in words(read(signing.memory, "/day/2026-03-05"))
 
 
 # Require
@@ -309,6 +328,24 @@ def test_keys_that_expired_or_that_nobody_knows(signing: Signing):
     assert states == {"unknown-key"}
     write_signers(signing.signers, {EMAIL: signing.ada})
     assert signing.sources()[ADA] == "user-stated", "its file says otherwise now"
+
+
+def test_a_night_takes_an_unsigned_word_for_nobodys_but_an_agents(signing: Signing):
+    signing.settings()
+    logs = {"memory/2026-03-03.md": signing.ada, "memory/2026-03-04.md": None}
+    for path, key in logs.items():
+        signing.at.write(
+            path, f"# {path[7:17]}\n\n## 09:00\n\n- [fact] likes tea on {path[7:17]}\n"
+        )
+        signing.at.git("add", "-A")
+        signing.at.git(*(key.settings() if key else ()), "commit", "-qm", "by hand")
+    catching_up.check_signatures(signing.at.workspace)
+    with fresh_trail(signing.at.workspace) as trail:
+        entries = read_log_entries(signing.at.workspace, trail, date(2026, 3, 5)).entries
+    assert {each.path: each.origin for each in entries} == {
+        "memory/2026-03-03.md": TextOrigin.PERSON,
+        "memory/2026-03-04.md": TextOrigin.AGENT,
+    }
 
 
 def test_a_rebase_signs_again(signing: Signing):

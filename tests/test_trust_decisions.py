@@ -25,6 +25,7 @@ OWN = {
     "which programs run",
     "which addresses are reached",
     "whether and with what to sync",
+    "whether signatures are required, and whose count",
     "which workspaces are read together",
     "the words of a prompt",
 }
@@ -37,6 +38,7 @@ PLACES = {
     "index/catching_up.py": ["index/", "index-progress"],
     "index/session_messages.py": ["messages/"],
     "past/trail_update.py": ["versions.db"],
+    "past/verifying.py": ["signatures.json"],
     "changes/commit_notes.py": ["sync.json"],
     "changes/file_write.py": ["write-ahead.json"],
     "changes/moves.py": ["write-ahead.json"],
@@ -76,6 +78,7 @@ PLACES = {
     "queries/correctable.py": ["index/"],
     "queries/fact_changes.py": ["changes.json"],
     "queries/status.py": ["branches.json"],
+    "repo/signatures.py": ["signatures.json"],
     "workspace/state.py": ["state-ids"],
     "nights/imports/importing.py": ["runs.jsonl"],
     "nights/steps.py": ["runs.jsonl", "reported/"],
@@ -85,7 +88,7 @@ PLACES = {
     "vectors/store.py": ["vectors/"],
     "vectors/questions.py": ["vectors/", "vectors-failures"],
     "vectors/source.py": ["vectors/"],
-    "workspace/__init__.py": ["boundary"],
+    "workspace/__init__.py": ["boundary", "signatures.json"],
 }
 """The modules that read state, and what of it."""
 

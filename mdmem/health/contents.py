@@ -11,6 +11,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
+from itertools import islice
 from pathlib import Path
 
 from mdmem import events, secrets
@@ -22,15 +23,8 @@ from mdmem.index.indexer import SearchIndex
 from mdmem.index.query import Filter
 from mdmem.index.schema import BrokenIndex
 from mdmem.index.snapshot import EMPTY_SNAPSHOT, INDEX_NAME
-from mdmem.model import CommitId, FilePath, SignatureState
-from mdmem.model.errors import (
-    PathProblem,
-    RepositoryProblem,
-    number_of,
-    printable,
-    shell_word,
-    verb,
-)
+from mdmem.model import CommitId, FilePath
+from mdmem.model.errors import PathProblem, RepositoryProblem, number_of, shell_word, verb
 from mdmem.past import fresh_trail
 from mdmem.past.steps import verify_trail
 from mdmem.past.storage import BrokenTrail, discard
@@ -237,19 +231,17 @@ def check_signatures(inspection: Inspection) -> Iterator[Finding]:
     if not (known := workspace.known_signatures()):
         return
     with fresh_trail(workspace) as trail:
-        commits = [(each, known.of(each.commit).state) for each in trail.commits_after()]
-    counts = Counter(state.replace("-", " ") for _, state in commits)
-    message = ", ".join(f"{count} {state}" for state, count in counts.most_common())
-    yield Finding(check="signatures", level=Level.OK, message=message or "no commits")
-    for commit, state in commits:
-        if state is SignatureState.BAD:
-            name = f"{commit.commit[:10]} by {printable(commit.author, keep='')}"
-            yield Finding(
-                check="signatures",
-                level=Level.ERROR,
-                message=f"{name} has a bad signature: it is not what was signed",
-                hint=f"To undo it: {verb('revert')} {commit.commit[:10]}",
-            )
+        states = {each.commit: known.of(each.commit).state for each in trail.commits_after()}
+    counts = Counter(state.replace("-", " ") for state in states.values()).most_common()
+    message = ", ".join(f"{count} {state}" for state, count in counts) or "no commits"
+    yield Finding(check="signatures", level=Level.OK, message=message)
+    for commit in islice((each for each in states if states[each] == "bad"), _MOST_NAMED):
+        yield Finding(
+            check="signatures",
+            level=Level.ERROR,
+            message=f"{commit[:10]} has a bad signature: it is not what was signed",
+            hint=f"To undo it: {verb('revert')} {commit[:10]}",
+        )
 
 
 def check_history(inspection: Inspection) -> Iterator[Finding]:

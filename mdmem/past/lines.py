@@ -38,9 +38,7 @@ class Lines:
         """`dated`: moments known from what later commits say (`clocks`)."""
         self._repository, self._trail, self._dated = workspace.repository, trail, dated or {}
         self._agents = workspace.agent_authors
-        required = workspace.settings.verify == "require"
-        known = workspace.known_signatures() if required else None
-        self._stating = known.stating if known else None
+        self._stating = workspace.stating_commits()
         self._nearest: dict[CommitId, tuple[int, ...]] = {}
         self._commits: dict[int, TrailCommit] = {}
         self._proposed: set[int] | None = None

@@ -10,7 +10,7 @@ from itertools import takewhile
 from pathlib import Path
 
 from mdmem.folder import files
-from mdmem.model import CommitId, SignatureState, rules
+from mdmem.model import CommitId, rules
 from mdmem.model.trail import TrailCommit
 from mdmem.past import trail_update
 from mdmem.past.lines import nearest_commits
@@ -42,9 +42,8 @@ def verify(workspace: Workspace, most: int | None = None) -> bool:
     named = Path(settings.signers) if settings.signers else None
     signers = read_signers(repository.folder, named, barred)
     people = {*settings.people, *settings.me, *filter(None, [signers.address])}
-    workspace.ensure_state()
     lock, has_cut = workspace.state / files.SIGNATURES_LOCK, False
-    with files.lock(lock, _MOST_SECONDS), trail_update.updated_trail(workspace) as trail:
+    with trail_update.updated_trail(workspace) as trail, files.lock(lock, _MOST_SECONDS):
         judged = [signers.digest, settings.verify, str(trail.head), *sorted(people)]
         known = load_signatures(workspace.state)
         if known.judged == judged:
@@ -80,11 +79,9 @@ def verify(workspace: Workspace, most: int | None = None) -> bool:
 
 def _persons(known: KnownSignatures, people: Collection[str]) -> Collection[CommitId]:
     """The commits that a person signed."""
-    return {
-        commit
-        for commit, each in known.by_commit.items()
-        if each.state is SignatureState.SIGNED and rules.is_person(each.by or "", people)
-    }
+    signed = {c: each.by for c, each in known.by_commit.items() if each.state == "signed"}
+    persons = {name for name in signed.values() if name and rules.is_person(name, people)}
+    return {commit for commit, name in signed.items() if name in persons}
 
 
 def _unknown(

@@ -263,6 +263,11 @@ class Workspace:
         authors = [sorted(names) for names in self.agent_authors]
         return [*authors, "require"] if self.settings.verify == "require" else authors
 
+    def stating_commits(self) -> Collection[CommitId] | None:
+        """The commits that may hold the user's word; None where signatures are not required."""
+        known = self.known_signatures() if self.settings.verify == "require" else None
+        return None if known is None else known.stating
+
     def known_signatures(self) -> KnownSignatures | None:
         """The signatures of commits as far as git was asked; None where nobody wants them."""
         if self.settings.verify == "off":

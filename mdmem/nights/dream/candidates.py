@@ -361,7 +361,7 @@ def read_log_entries(workspace: Workspace, trail: Trail, last: date) -> LogEntri
             occurrences.append((entry.day, occurrence))
     notes, zones = _Notes(trail), _Zones(workspace, [occurrence for _, occurrence in occurrences])
     addresses = workspace.user_addresses if occurrences else frozenset()
-    agents = workspace.agent_authors
+    agents, stating = workspace.agent_authors, workspace.stating_commits()
     candidates = []
     for day, occurrence in occurrences:
         note = notes.of(occurrence.origin.commit)
@@ -373,6 +373,8 @@ def read_log_entries(workspace: Workspace, trail: Trail, last: date) -> LogEntri
         )
         if author is None:
             origin = _origin(candidate, occurrence, note, workspace.is_agent)
+            if stating is not None and occurrence.origin.commit not in stating:
+                origin = TextOrigin.AGENT
             candidates.append(replace(candidate, origin=origin))
         elif trust.is_agent_author(occurrence.origin.author, *agents):
             candidates.append(replace(candidate, origin=TextOrigin.AGENT, author=author))
