@@ -1,10 +1,11 @@
 """Real keys for signatures: SSH by ssh-keygen, PGP where gpg is installed."""
 
 import shutil
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+import pytest
 from conftest import World
 
 
@@ -39,13 +40,21 @@ def write_signers(path: Path, keys: Mapping[str, Key], options: str = "") -> Pat
     return path
 
 
-def has_gpg() -> bool:
-    return shutil.which("gpg") is not None
+@pytest.fixture
+def pgp(world: World) -> Iterator[Callable[..., str]]:
+    """Make a PGP key in the keyring of the world's home, trusted as one's own; its fingerprint.
 
+    Options of gpg for its making, such as the time it is made at, follow the name.
+    """
+    if shutil.which("gpg") is None:
+        pytest.skip("gpg is not installed")
 
-def pgp_key(world: World, home: Path, name: str) -> str:
-    """A PGP key in the keyring of a home, trusted as one's own; its fingerprint."""
-    made = ["gpg", "--batch", "--passphrase", "", "--quick-gen-key", name, "ed25519", "sign", "0"]
-    world.run(home, made)
-    listed = world.run(home, ["gpg", "--batch", "--with-colons", "--list-keys", name]).stdout
-    return next(line.split(":")[9] for line in listed.splitlines() if line.startswith("fpr"))
+    def make(name: str, *options: str, expires: str = "0") -> str:
+        quick = ("--quick-gen-key", name, "ed25519", "sign", expires)
+        world.run(world.home, ["gpg", "--batch", "--passphrase", "", *options, *quick])
+        listed = world.run(world.home, ["gpg", "--batch", "--with-colons", "--list-keys", name])
+        lines = listed.stdout.splitlines()
+        return next(line.split(":")[9] for line in lines if line.startswith("fpr"))
+
+    yield make
+    world.run(world.home, ["gpgconf", "--kill", "all"])

@@ -1,10 +1,12 @@
 """What git says of commits' signatures, on real keys, and that no repository has a word in it."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from conftest import EMAIL, World
-from signing import Key, has_gpg, pgp_key, ssh_key, write_signers
+from signing import Key, ssh_key, write_signers
+from signing import pgp as pgp
 from workspaces import Desk, desk
 
 from mdmem.model import CommitId
@@ -153,12 +155,27 @@ def test_objects_in_quarantine(at: Desk, tmp_path: Path):
     assert found == {commit: Signature(SIGNED, EMAIL)}
 
 
-@pytest.mark.skipif(not has_gpg(), reason="gpg is not installed")
-def test_a_pgp_key_counts_by_its_fingerprint(at: Desk, tmp_path: Path):
-    fingerprint = pgp_key(at.world, at.world.home, f"Ada <{EMAIL}>")
+def test_a_pgp_key_counts_by_its_fingerprint(at: Desk, tmp_path: Path, pgp: Callable[..., str]):
+    fingerprint = pgp(f"Ada <{EMAIL}>")
     signers = write_signers(tmp_path / "signers", {})
     words = ("-c", f"user.signingKey={fingerprint}", "-c", "commit.gpgSign=true")
     at.git(*words, "commit", "-q", "--allow-empty", "-m", "signed")
     assert state_of(at, at.head(), signers=signers) == [Signature(SIGNED, fingerprint)]
     at.git("config", "--global", "gpg.program", "gpg")
     assert state_of(at, at.head(), signers=signers) == [Signature(SIGNED, fingerprint)]
+
+
+def test_pgp_keys_that_expired_or_are_missing(at: Desk, tmp_path: Path, pgp: Callable[..., str]):
+    signers = write_signers(tmp_path / "signers", {})
+    then = ("--faked-system-time", "20200101T000000!")
+    fingerprint = pgp(f"Ada <{EMAIL}>", *then, expires="1d")
+    program = tmp_path / "then"
+    program.write_text(f'#!/bin/sh\nexec gpg {" ".join(then)} "$@"\n')
+    program.chmod(0o755)
+    words = ("-c", f"user.signingKey={fingerprint}", "-c", f"gpg.program={program}")
+    at.git(*words, "commit", "-q", "-S", "--allow-empty", "-m", "signed")
+    assert state_of(at, at.head(), signers=signers) == [Signature(UNKNOWN, fingerprint)]
+    gone = ("--delete-secret-and-public-key", fingerprint)
+    at.world.run(at.world.home, ["gpg", "--batch", "--yes", *gone])
+    (expired,) = state_of(at, at.head(), signers=signers)
+    assert expired.state is UNKNOWN, "nobody here has the key"

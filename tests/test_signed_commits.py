@@ -3,7 +3,7 @@
 import json
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 from conftest import EMAIL, World
 from page_readers import read, words
-from signing import Key, has_gpg, pgp_key, ssh_key, write_signers
+from signing import Key, ssh_key, write_signers
+from signing import pgp as pgp
 from workspaces import Desk, desk
 
 from mdmem.folder.trust import TextOrigin
@@ -63,6 +64,12 @@ class Signing:
         if checked:
             catching_up.check_signatures(self.at.workspace)
         return {hit.text: str(hit.source) for hit in self.memory.facts(ListFacts()).facts}
+
+    def sign_all(self) -> None:
+        """Have git sign with Ada's key whatever is committed from now on."""
+        settings = {"gpg.format": "ssh", "user.signingKey": str(self.ada.path)}
+        for name, value in {**settings, "commit.gpgSign": "true"}.items():
+            self.at.git("config", "--global", name, value)
 
     def log_of_program(self) -> Path:
         """The user's own program for signatures, and the file with a line for each of its runs."""
@@ -359,6 +366,22 @@ def test_a_rebase_signs_again(signing: Signing):
     assert signing.sources()[KITS] == "inferred"
 
 
+def test_a_write_is_warned_of_what_it_replaces_by_signatures(signing: Signing):
+    signing.settings()
+    signing.at.git(*signing.ada.settings(), "commit", "-q", "--allow-empty", "-m", "from here on")
+    stated, inferred = WriteOptions(typed=True), WriteOptions()
+    memory = signing.memory
+    memory.apply(Remember("tea", key="drink", options=stated))
+    signing.sources()
+    assert not memory.apply(Remember("coffee", key="drink", options=inferred)).warnings
+    signing.sign_all()
+    memory.apply(Remember("tea", key="drink", options=stated))
+    signing.sources()
+    assert (
+        "weaker-source" in memory.apply(Remember("coffee", key="drink", options=inferred)).warnings
+    )
+
+
 def test_a_machine_that_signs_for_its_agents_makes_them_no_persons(signing: Signing):
     signing.settings()
     trailers = "x\n\nMdmem-Op: remember\nMdmem-Source: user-stated\nMdmem-Actor: {}"
@@ -370,8 +393,7 @@ def test_a_machine_that_signs_for_its_agents_makes_them_no_persons(signing: Sign
 
 def test_pending_edits_that_mdmem_commits_by_itself_are_claimed(signing: Signing):
     signing.settings()
-    for word in ("gpg.format=ssh", f"user.signingKey={signing.ada.path}", "commit.gpgSign=true"):
-        signing.at.git("config", "--global", *word.split("="))
+    signing.sign_all()
     memory, text = signing.memory, signing.at.read("MEMORY.md")
     signing.at.write("MEMORY.md", text.replace("- works", f"- {KITS}\n- works"))
     memory.apply(Remember(ADA, options=WriteOptions(typed=True)))
@@ -397,8 +419,7 @@ def test_what_an_agent_wrote_into_a_file_is_not_the_persons_by_a_sync(
     (other / "MEMORY.md").write_text(text.replace("- lives", f"- {ADA}\n- lives"))
     at.world.git(other, "-c", "user.name=Ada", *signing.ada.settings(), "commit", "-qam", "there")
     at.world.git(other, "push", "-q")
-    for word in ("gpg.format=ssh", f"user.signingKey={signing.ada.path}", "commit.gpgSign=true"):
-        at.git("config", "--global", *word.split("="))
+    signing.sign_all()
     signing.settings()
     at.write("MEMORY.md", at.read("MEMORY.md").replace("- works", f"- {KITS}\n- works"))
     signing.memory.sync(Sync())
@@ -407,9 +428,8 @@ def test_what_an_agent_wrote_into_a_file_is_not_the_persons_by_a_sync(
     assert "Mdmem-Claimed-By: mdmem" in at.git("log", "--format=%B")
 
 
-@pytest.mark.skipif(not has_gpg(), reason="gpg is not installed")
-def test_a_pgp_key_is_a_person_by_its_fingerprint_alone(signing: Signing):
-    fingerprint = pgp_key(signing.at.world, signing.at.world.home, f"Ada <{EMAIL}>")
+def test_a_pgp_key_is_a_person_by_its_fingerprint_alone(signing: Signing, pgp: Callable[..., str]):
+    fingerprint = pgp(f"Ada <{EMAIL}>")
     text = signing.at.read("MEMORY.md").replace("- works", f"- {ADA}\n- works")
     signing.at.write("MEMORY.md", text)
     signing.at.git(

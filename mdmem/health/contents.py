@@ -38,6 +38,8 @@ from mdmem.workspace import Workspace, two_curated_hint
 
 _COMMITS_AT_ONCE = 100
 _MOST_NAMED = 20
+_MOST_ASKED = 1_000
+"""The signatures that a person waits for: ten seconds."""
 _COMMIT_LINE = late.pattern(rb"\x00([0-9a-f]{40}(?:[0-9a-f]{24})?)")
 
 
@@ -227,7 +229,7 @@ def check_secrets(inspection: Inspection) -> Iterator[Finding]:
 
 def check_signatures(inspection: Inspection) -> Iterator[Finding]:
     workspace = inspection.workspace
-    late.module("index.catching_up").check_signatures(workspace)
+    late.module("index.catching_up").check_signatures(workspace, _MOST_ASKED)
     if not (known := workspace.known_signatures()):
         return
     with fresh_trail(workspace) as trail:

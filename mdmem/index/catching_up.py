@@ -628,8 +628,8 @@ def catch_up_workspace(workspace: Workspace) -> bool:
                 commit = _bring_up_to_date(workspace).commit
                 if index_as_is(workspace)[1]:
                     break
-    check_signatures(workspace)
     is_due = commit is None or commit.startswith(_MAINTAINED)
     if is_due and workspace.is_adopted:  # a setting there names a program
         commits.maintain(workspace.repository)
+    check_signatures(workspace)
     return True
