@@ -158,6 +158,20 @@ def test_no_search_waits_and_status_says_how_many_are_missing(signing: Signing):
     assert not [note for note in memory.status().notes if "signatures" in note]
 
 
+def test_many_are_left_to_the_background(signing: Signing, monkeypatch: pytest.MonkeyPatch):
+    signing.settings("show")
+    signing.add(ADA, signing.ada)
+    started: list[str] = []
+    start = "mdmem.index.background.start_catching_up"
+    monkeypatch.setattr(start, lambda workspace: started.append(workspace.root.name))
+    catching_up.check_signatures(signing.at.workspace, 1)
+    newest, *_ = json_of(signing.memory.history(ShowHistory()))["revisions"]
+    assert (newest["signed"], started) == (BY_ADA, ["repository"])
+    started.clear()
+    catching_up.check_signatures(signing.at.workspace, 1)
+    assert not started, "all are known"
+
+
 def test_git_is_asked_once_a_commit(signing: Signing):
     signing.add(ADA, signing.ada)
     log = signing.log_of_program()

@@ -495,9 +495,8 @@ def rebuild_index(
 def check_signatures(workspace: Workspace, most: int | None = None) -> None:
     """Ask git whose signatures commits have, and index again what counts otherwise by them.
 
-    Nothing is asked where more than `most` are unknown. What cannot be kept, or is asked by another
-    process, stays unchecked. Raises WorkspaceProblem (`bad-settings`), RepositoryProblem
-    (`git-failed`).
+    More than `most` are left to the background. What cannot be kept, or what another process asks,
+    stays unchecked. Raises WorkspaceProblem (`bad-settings`), RepositoryProblem (`git-failed`).
     """
     if workspace.settings.verify == "off" or not workspace.is_adopted:
         return
@@ -506,6 +505,9 @@ def check_signatures(workspace: Workspace, most: int | None = None) -> None:
         if has_changed and index_unchecked(workspace).seen.commit is not None:
             with files.lock(workspace.state / INDEX_LOCK, workspace.settings.lock_timeout):
                 _bring_up_to_date(workspace, again=True)
+        known = workspace.known_signatures()
+        if most is not None and known and not known.is_whole:
+            background.start_catching_up(workspace)
     except (OSError, StorageProblem, RepositoryProblem) as problem:
         if getattr(problem, "code", "busy") == "git-failed":
             raise

@@ -131,7 +131,7 @@ def signatures(
 
 @dataclass(frozen=True, slots=True)
 class KnownSignatures:
-    """Signatures by commit, and by what they were judged, first of all the digest of the signers.
+    """Signatures by commit, and by what all were judged, first of all the digest of the signers.
 
     `stating` are the commits whose lines may be the user's word, where signatures are required.
     """
@@ -139,6 +139,11 @@ class KnownSignatures:
     judged: Sequence[str] = ()
     by_commit: Mapping[CommitId, Signature] = field(default_factory=dict)
     stating: frozenset[CommitId] = frozenset()
+
+    @property
+    def is_whole(self) -> bool:
+        """True if no commit was left out when they were asked about."""
+        return len(self.judged) > 1
 
     def of(self, commit: CommitId) -> Signature:
         """A commit's signature, as far as git was asked."""
