@@ -128,6 +128,7 @@ def removed(name: str) -> Prepare:
     return lambda shell: (shell.folder / name).unlink()
 
 
+_RULES = 'people_only = ["MEMORY.md"]\n'
 OF_BOT = ("--propose", "--actor", "bot")
 _RUNS = "r$(touch${IFS}RAN)"
 _TASKS = "# Tasks\n\n## Move it\n\n- goal: x\n\n## Move out\n\n- goal: y\n"
@@ -200,6 +201,22 @@ _MORE = [
         do(user_settings('people = ["ada"]\n'), environment("CLAUDECODE", "1")),
     ),
     Situation(("save", "--actor", "bot"), user_settings('write = "propose"\n')),
+    Situation(("remember", "x", "--actor", "bot"), file("mdmem.toml", _RULES)),
+    Situation(
+        ("remember", "x", "--section", "Facts", "--actor", "bot", "--create"),
+        do(
+            file("mdmem.toml", 'people_only = ["MEMORY.md#Rules"]\n'),
+            file("MEMORY.md", "# Memory\n\n## Rules\n\n- z\n\n## Facts\n"),
+        ),
+    ),
+    Situation(
+        ("status",),
+        do(
+            committed("mdmem.toml", _RULES),
+            file("MEMORY.md", "# Memory\n"),
+            git("commit", "-qam", "by a bot\n\nMdmem-Claimed-By: bot"),
+        ),
+    ),
     Situation(
         ("log", "x"),
         do(file("memory/.gitattributes", "x"), git("update-index", "--skip-worktree", LOG)),

@@ -167,6 +167,22 @@ def check(at: Desk, before: Seen, fate: Fate, text: str) -> None:
     assert after.proposals - before.proposals == (fate is PROPOSED), text
 
 
+# Lines that only people may change, here all.
+
+RULES = 'people_only = ["**/*.md"]\n'
+
+
+def set_rules(at: Desk) -> None:
+    """Let a person write rules, which hold before they are committed."""
+    at.write("mdmem.toml", RULES)
+
+
+def ruled(fate: Fate, words: str = "") -> Fate:
+    """What becomes of a write where the rules cover all files: only what is asked to is proposed."""
+    is_asked = "--propose" in words or "feature" in words
+    return REFUSED if fate in (PROPOSED, LOGGED) and not is_asked else fate
+
+
 # The command line.
 
 ROWS = [(name, *call) for name, row in COMMAND_ROWS.items() for call in row.fates]
@@ -224,6 +240,29 @@ def test_no_command_writes_past_it(
     set_up(at, "for one agent")
     monkeypatch.setenv("MDMEM_ACTOR", AGENT)
     check_command(at, run, row)
+
+
+PIPELINES_OF_COMMANDS = ("digest", "dream", "sync", "init", "import")
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        row
+        for row in WRITING
+        if row[0] not in PIPELINES_OF_COMMANDS and row[:2] != ("review", "--apply")
+    ],
+    ids=repr,
+)
+def test_no_command_changes_what_only_people_may(
+    at: Desk, run: Run, row: tuple[str, str, Fate], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    set_rules(at)
+    monkeypatch.setenv("MDMEM_ACTOR", AGENT)
+    name, words, fate = row
+    if "README.md" in words:
+        return  # no memory, and `**/*.md` covers it all the same
+    check_command(at, run, (name, words, ruled(fate, words)))
 
 
 @pytest.mark.parametrize("setting", [name for name in PROPOSING if name != "for one agent"])
@@ -392,6 +431,24 @@ def test_no_tool_writes_past_it(
         assert "proposed" not in json.loads(text)
 
 
+@pytest.mark.parametrize(
+    ("tool", "arguments", "fate"),
+    [(tool, *row) for tool, rows in SERVER.items() for row in rows if "expect" not in row[0]],
+    ids=repr,
+)
+def test_no_tool_changes_what_only_people_may(
+    at: Desk, tool: str, arguments: dict[str, Any], fate: Fate
+) -> None:
+    set_rules(at)
+    before = look(at)
+    with closing_door(at) as door:
+        text, failed = door.call_tool(tool, arguments, "x")
+    check(at, before, fate if fate is NO_WRITE else REFUSED, text)
+    assert failed is (fate is not NO_WRITE)
+    if failed:
+        assert json.loads(text)["error"] == ruled(fate).value
+
+
 @contextmanager
 def closing_door(at: Desk) -> Iterator[Door]:
     door = Door(str(at.root), os.environ)
@@ -475,6 +532,23 @@ def test_the_memory_tool_does_not_write_past_it(
             f"Proposed as {proposal}: {values['path']} is unchanged until a person accepts this"
             f" (mdmem review --proposals {proposal})."
         )
+
+
+@pytest.mark.parametrize(
+    ("command", "values", "fate"),
+    [(command, *row) for command, rows in MEMORY_TOOL.items() for row in rows],
+    ids=repr,
+)
+def test_the_memory_tool_does_not_change_what_only_people_may(
+    at: Desk, backend: Backend, command: str, values: dict[str, Any], fate: Fate
+) -> None:
+    set_rules(at)
+    if values.get("path", "").endswith((".txt", "2026-03-04.md")) and command != "insert":
+        return  # in no place, or a day's log, of which nothing is removed
+    before = look(at)
+    answer = backend.answer({"command": command, **values})
+    check(at, before, REFUSED if fate is not NO_WRITE else fate, answer.text)
+    assert answer.code == (None if fate is NO_WRITE else ruled(fate).value)
 
 
 def test_the_memory_tool_is_no_person(at: Desk, backend: Backend) -> None:
@@ -644,6 +718,29 @@ def test_no_call_writes_past_it(at: Desk, row: type | str) -> None:
     check(at, before, fate, "")
 
 
+@pytest.mark.parametrize("row", [*RECORDS, *CALLS], ids=str)
+def test_no_call_changes_what_only_people_may(at: Desk, row: type | str) -> None:
+    set_rules(at)
+    before, proposal = look(at), the_proposal(at)
+    with closing(Memory.open(at.root, os.environ)) as opened:
+        if isinstance(row, str):
+            call, fate = CALLS[row]
+            if row in ("Memory.fix_links", "Memory.apply_advice"):
+                return  # nothing is there to do
+            work: Callable[[], object] = partial(call, opened, proposal)
+        else:
+            record, fate = RECORDS[row]
+            work = partial(opened.apply if row in get_args(Change) else opened.change_file, record)
+        if ruled(fate) is REFUSED and not str(row).startswith("Proposals.propose"):
+            with pytest.raises(memory.module("model.errors").MdmemError) as caught:
+                work()
+            assert caught.value.code == "not-allowed"
+            fate = REFUSED
+        else:
+            work()
+    check(at, before, fate, "")
+
+
 # Hooks of a host, and pipelines.
 
 SUMMARY = "Memory:\n- [decision] ship the beta on Fridays\n"
@@ -674,3 +771,24 @@ def test_pipelines_write_for_the_user(at: Desk, monkeypatch: pytest.MonkeyPatch)
         check(at, before, LOGGED, "")
         digested(at, Said("I work at Linear", key="employer", day=date(2026, 3, 4)))
         assert opened.pipelines.dream(Dream(days=("2026-03-04",))).commits
+
+
+def test_pipelines_propose_what_only_people_may_change(
+    at: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They are no persons: what a rule covers they propose, and the run goes on."""
+    set_rules(at)
+    settings(at.world, 'dream = "apply"')
+    before = look(at)
+    transcript = claude(at.world.home, "remember that the ferry leaves at nine")
+    with closing(Memory.open(at.root, os.environ)) as opened:
+        result = opened.pipelines.digest(Digest(sessions=(str(transcript),)))
+        assert result.figures.entries == 1
+        check(at, before, PROPOSED, "")
+        at.write("mdmem.toml", 'people_only = ["MEMORY.md"]')
+        digested(at, Said("my bicycle is red", key="bicycle", day=date(2026, 3, 4)))
+        before = look(at)
+        (change,) = opened.pipelines.dream(Dream(days=("2026-03-04",))).changes
+        assert change.proposal
+        assert not change.applied
+        check(at, before, PROPOSED, "")

@@ -86,6 +86,7 @@ SUBJECTS: dict[str, dict[str, tuple[str, ...]]] = {
     },
     "Writing": {
         "proposals.md#agents-that-propose": ("write", "agents_propose"),
+        "signing.md#who-may-write": ("people_only",),
         "file-format.md#how-a-write-happens": ("direct_edits", "lock_timeout"),
         "": ("hook_timeout", "allow_detached"),
         "dream.md#what-it-never-does": ("budget_lines", "budget_bytes"),

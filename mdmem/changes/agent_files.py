@@ -91,6 +91,7 @@ def _remove_file(workspace: Workspace, path: FilePath, options: WriteOptions) ->
     ):
         return None
     repository.require_ready(workspace.settings.allow_detached, state.branch, state.settled)
+    workspace.require_permitted(options.actor, [(path, document.text.encode(), None)])
     note = CommitNote(op=Op.INIT, path=path, section=(), provenance=Provenance())
     order = commits.CommitOrder(
         paths=(path,),

@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
+from itertools import chain
 from typing import Any
 
 from mdmem import repo
 from mdmem.folder import files, trust
-from mdmem.model import CommitId, FactId, Provenance, Source
+from mdmem.lookup import lookup
+from mdmem.model import (
+    CommitId,
+    FactId,
+    FileKind,
+    FilePath,
+    Provenance,
+    SectionPath,
+    Source,
+)
 from mdmem.model.writes import PipelineNote, WriteOptions
 from mdmem.past.messages import CommitNote, compose_claimed_save, compose_message
 from mdmem.repo import commits, git_files
@@ -96,8 +106,24 @@ def _text(data: bytes | None) -> str:
 
 
 def commit_note(workspace: Workspace, note: CommitNote, *changes: tuple[str, str]) -> CommitId:
-    """Commit a note that changes no file, leaving staged files staged, and quoting `changes`."""
+    """Commit a note that changes no file, leaving staged files staged, and quoting `changes`.
+
+    Raises WorkspaceProblem (`not-allowed`: an agent marks a fact that only people may change).
+    """
+    replaced = (pair.old for pair in note.supersedes)
+    marked = {*replaced, *note.ended, *note.retracts, *chain(*note.contradicts, *note.resolves)}
+    actor = note.provenance.actor
+    workspace.require_permitted(actor, (), marked_places(workspace, marked))
     return commit_message(workspace, compose_message(note, *changes))
+
+
+def marked_places(
+    workspace: Workspace, facts: Iterable[FactId]
+) -> Iterator[list[tuple[FilePath, SectionPath]]]:
+    """The files and sections of each fact that is marked without a change of its text."""
+    for fact in facts:
+        found = lookup.locate_fact(workspace, fact, tuple(FileKind))
+        yield [(each.path, each.document.path_at(each.item.start)) for each in found]
 
 
 def commit_message(workspace: Workspace, message: str) -> CommitId:

@@ -94,6 +94,11 @@ def _plan(workspace: Workspace, change: MovePath, options: WriteOptions) -> _Mov
         require_writable(workspace, each)
     plan = _MovePlan(path, target, read_contents(root, path))
     _refuse_unmovable(workspace, plan, options)
+    data = plan.contents.values()
+    gone = [(old, text, None) for old, text in zip(plan.below(path), data, strict=True)]
+    news = plan.below(target) if target is not None else ()
+    come = [(new, None, text) for new, text in zip(news, data, strict=False)]
+    workspace.require_permitted(options.actor, [*gone, *come])
     return plan
 
 

@@ -321,6 +321,7 @@ def save_locked(
     kept = _kept_texts(workspace, head, edited)
     after = edited | {path: text.data for path, text in kept.items()}
     _check_pending(workspace, before, after, allowed)
+    workspace.require_permitted(actor, [(path, before[path], after[path]) for path in after])
     commit = None
     for path, message in pulled.items():
         commit = _commit(

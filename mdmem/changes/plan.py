@@ -5,8 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from itertools import islice
 
+from mdmem.changes.commit_notes import marked_places
 from mdmem.changes.file_write import Plan
-from mdmem.changes.verbs import EditedText, FileEdit, RevertEdit, foundations, verb_of
+from mdmem.changes.verbs import (
+    EditedText,
+    FileEdit,
+    RevertEdit,
+    foundations,
+    verb_of,
+    writer_of,
+)
 from mdmem.editors import EditResult
 from mdmem.editors import facts as fact_editor
 from mdmem.editors.fact_difference import FactDifference, fact_difference
@@ -25,6 +33,7 @@ from mdmem.text.facts import Item, items
 from mdmem.workspace import Workspace
 
 _MOST_FACTS, _MOST_NAMED, _QUOTED = 20, 3, 60
+_PROPOSABLE = frozenset({"log", "remember", "forget", "edit-section"})
 _SOURCE_WORDS = {
     Source.INFERRED: "an inferred",
     Source.AUTO: "an automatic",
@@ -91,7 +100,17 @@ def plan_edit(
         )
     notes += edited.notes
     plan = replace(plan, warnings=warnings, notes=tuple(dict.fromkeys(notes)))
-    return _with_links(workspace, plan, edited.others) if plan.op is Op.LINKS else plan
+    plan = _with_links(workspace, plan, edited.others) if plan.op is Op.LINKS else plan
+    if not proposes:
+        marked = {*plan.retracts, *plan.ended, *(pair.old for pair in plan.supersedes)}
+        gone = {fact for each in plan.files for fact in each.removed}
+        workspace.require_permitted(
+            writer_of(edit),
+            [(each.path, each.before, each.after) for each in plan.files],
+            marked_places(workspace, marked - gone),
+            edit.verb in _PROPOSABLE and workspace.kind_of(path).is_memory,
+        )
+    return plan
 
 
 def _with_links(workspace: Workspace, plan: Plan, texts: Iterable[tuple[FilePath, str]]) -> Plan:

@@ -37,7 +37,7 @@ TOPICS = {
     "machines": "Several machines, agents and people: mdmem sync, pools",
     "obsidian": "A vault of Obsidian: what agents see, links, daily notes",
     "proposals": "Review: changes that a person decides",
-    "signing": "Signed commits: keys, whose signature counts",
+    "signing": "Signed commits, lines for people alone, a server that refuses a push",
     "digest": "Transcripts to daily logs: what is read, what is kept; runs on a timer",
     "dream": "Consolidation (dream): what goes into curated memory, what is proposed",
     "vectors": "Your own model, for sessions or for search by meaning: what is sent, costs",

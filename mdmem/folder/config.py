@@ -97,6 +97,7 @@ _TEXTS = (
 _LONG_TEXTS = ("flush_prompt", "flush_system")
 _LISTS = (
     "people",
+    "people_only",
     "paths",
     "extra_paths",
     "adopt",
@@ -122,6 +123,12 @@ _MAX_CHARACTERS = 1_000
 _MAX_DOTS = 1_000
 """`tomllib` takes the cube of their number for a dotted key: a millisecond for so many."""
 _MOST_QUOTED = 60
+_MOST_PLACES = 100
+_SHARED = {
+    "agents_propose": 'Use write = "propose".',
+    "people_only": f"Move it to {SETTINGS_NAME}.",
+}
+"""Settings of the workspace's own file alone, each with what to do in the user's."""
 HOME_VARIABLES = ("HOME", "USERPROFILE", "XDG_CONFIG_HOME", "APPDATA")
 
 
@@ -303,7 +310,13 @@ class Settings:
     """For all agents, or in `[actor."NAME"]` for one: `propose` makes proposals of what they write.
     """
     agents_propose: bool = False
-    """All agents of all users propose what they write. The stricter of this and `write` holds."""
+    """All agents of all users propose what they write, except days' logs. The stricter of this and
+    `write` holds.
+    """
+    people_only: tuple[str, ...] = ()
+    """Globs of files, or `FILE#SECTION` with its subsections, that only people may change. An
+    agent's change is refused, with the way to propose it.
+    """
 
 
 _NAMES = Settings.__match_args__
@@ -403,8 +416,10 @@ def _check_value(name: str, value: Any, file_name: str) -> Any:
             isinstance(item, str) and item.strip() and item.isprintable() for item in value
         ):
             raise wrong("a list of texts")
-        if name == "paths":
-            _require_inside(value, file_name)
+        if name in ("paths", "people_only"):
+            _require_inside(name, value, file_name)
+        if name == "people_only" and (len(value) > _MOST_PLACES or not all(map(_is_place, value))):
+            raise wrong(f"at most {_MOST_PLACES} texts, each FILE or FILE.md#SECTION")
         return tuple(value)
     if name in _COUNTS:
         if isinstance(value, bool) or not isinstance(value, int) or not 0 < value < _MAX_NUMBER:
@@ -415,12 +430,17 @@ def _check_value(name: str, value: Any, file_name: str) -> Any:
     return float(value)
 
 
-def _require_inside(globs: Sequence[str], file_name: str) -> None:
-    outside = [each for each in globs if each.startswith(("/", "~")) or ".." in each.split("/")]
+def _is_place(text: str) -> bool:
+    file, section = layout.file_and_section(text)
+    return bool(file.strip() and (section or not text.endswith("#")))
+
+
+def _require_inside(name: str, globs: Sequence[str], file_name: str) -> None:
+    outside = [each for each in globs if layout.leaves_workspace(layout.file_and_section(each)[0])]
     if outside:
         raise WorkspaceProblem(
             "bad-settings",
-            f"{file_name}: paths names {_quoted(outside[0])}, which is not in the workspace",
+            f"{file_name}: {name} names {_quoted(outside[0])}, which is not in the workspace",
             "Globs are from the workspace: *.md, **/*.md, notes/**/*.md.",
         )
 
@@ -600,9 +620,9 @@ def _with_actors(
     values: Mapping[str, Any], own_path: Path, unknown: list[WorkspaceProblem] | None
 ) -> tuple[dict[str, Any], dict[str, str]]:
     """The user's own settings, and `write` by the names of actors, folded."""
-    if "agents_propose" in values:
-        message = f"{_OWN_NAME} may not set agents_propose, which is for {SETTINGS_NAME}"
-        raise WorkspaceProblem("not-here", message, 'Use write = "propose".')
+    for name in _SHARED.keys() & values:
+        message = f"{_OWN_NAME} may not set {name}, which is for {SETTINGS_NAME}"
+        raise WorkspaceProblem("not-here", message, _SHARED[name])
     tables = values.get(_BY_ACTOR)
     if not isinstance(tables, dict):
         return _checked(values, own_path, unknown), {}

@@ -391,6 +391,16 @@ def note_folders(globs: Iterable[str]) -> tuple[tuple[str, bool], ...]:
     return tuple(deep.items())
 
 
+def file_and_section(place: str) -> tuple[str, str]:
+    """The glob and the address of `FILE#SECTION`; the address is empty for a whole file."""
+    file, ending, section = place.partition(".md#")
+    return f"{file}{ending[:-1]}", section.strip()
+
+
+def leaves_workspace(glob: str) -> bool:
+    return glob.startswith(("/", "~")) or ".." in glob.split("/")
+
+
 def _parts(path: str) -> list[str]:
     names = [part for part in path.split("/") if part not in ("", ".")]
     return ["", *names] if path.startswith("/") else names

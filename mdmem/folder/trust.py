@@ -148,6 +148,7 @@ TABLE: Mapping[TextOrigin, Trust] = {
                 "log_queries",
                 "context",
                 "agents_propose",
+                "people_only",
             }
         ),
     ),

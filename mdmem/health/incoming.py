@@ -9,13 +9,23 @@ from typing import TypeAlias
 
 from mdmem.folder import files
 from mdmem.model import CommitId, FileKind, FilePath, Problem
-from mdmem.model.errors import PathProblem, RepositoryProblem, number_of, printable
+from mdmem.model.errors import (
+    PathProblem,
+    RepositoryProblem,
+    number_of,
+    printable,
+    shell_word,
+    verb,
+)
 from mdmem.model.pipelines import Incoming
+from mdmem.past import people_only
+from mdmem.past.differences import changed_lines
 from mdmem.repo import first_parent
 from mdmem.repo.branch_commits import BranchCommit, commits_not_in
 from mdmem.repo.first_parent import ChangedFile
 from mdmem.text import check
-from mdmem.workspace import Workspace
+from mdmem.text.writers import text_of
+from mdmem.workspace import Workspace, permission
 
 CanRevert: TypeAlias = "Callable[[CommitId, FilePath], bool]"
 """Tries whether `revert` takes a commit, and changes a file then."""
@@ -155,3 +165,45 @@ def current(workspace: Workspace, incoming: Sequence[Incoming]) -> Iterator[Inco
         refused = _refusals(workspace, change, contents.get(each.before or ""), data)
         if any(problem.code == each.code for problem in refused):
             yield each
+
+
+def agents_changes(workspace: Workspace) -> Iterator[str]:
+    """Lines on what agents changed within seven days that only people may change, until undone.
+
+    Landing, merging and git refuse nothing. A commit is judged by the rules before it.
+    """
+    now = permission.rules_of(workspace)
+    repository = workspace.repository
+    if now is None or repository.head() is None:
+        return
+    since = int(workspace.now().timestamp()) - _SHOWN_SECONDS
+    named = ("--grep=^Mdmem-Actor: ", "--grep=^Mdmem-Claimed-By: ")
+    form = ("log", "-z", "--no-merges", f"--since={since}", *named, "--format=%H %P%n%B")
+    agents: dict[CommitId, str] = {}
+    commits: list[tuple[CommitId, tuple[CommitId, ...]]] = []
+    for row in filter(None, repository.git(*form).decode("utf-8", "replace").split("\0")):
+        ids, _, message = row.partition("\n")
+        commit, *before = map(CommitId, ids.split())
+        if (agent := people_only.agent_of(message, workspace.settings.people)) and before:
+            agents[commit] = agent
+            commits.append((commit, tuple(before)))
+    for (commit, parents), (_, places) in zip(
+        commits, people_only.changes_of(repository, now, commits), strict=True
+    ):
+        then = permission.rules_at(workspace, parents[0]) if places else None
+        for place in places if then else ():
+            now_there = text_of(_on_disk(workspace, place.path), place.address)
+            name = shell_word(commit[:8])
+            if then and then.addresses(place.path) and now_there != place.before:
+                count = max(map(len, changed_lines(place.before, place.after)))
+                yield (
+                    f"{printable(agents[commit], keep='')[:_MOST_NAME]} changed"
+                    f" {number_of(count, 'line')} in {place.address or place.path} ({name})."
+                    f" To undo: {verb('revert')} {name}"
+                )
+
+
+def _on_disk(workspace: Workspace, path: FilePath) -> bytes | None:
+    with suppress(PathProblem):
+        return files.read(files.path_on_disk(workspace.root, path))
+    return None

@@ -679,6 +679,8 @@ class Memory:
         status = module("health.sync_status").with_sync(
             workspace, module("queries.status").status(workspace)
         )
+        lines = module("health.incoming").agents_changes(workspace)
+        status = replace(status, notes=(*status.notes, *lines))
         if workspace.pool:
             status = replace(status, pool=module("queries.pool").described(workspace))
         settings = workspace.settings

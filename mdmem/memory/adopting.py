@@ -97,6 +97,7 @@ def share(workspace: Workspace) -> CommitId | None:
             setup.drop_own_lines(workspace)
             return None
         repository.require_ready(settings.allow_detached, state.branch)
+        workspace.require_permitted(workspace.actor, [(path, before, data)])
         order = commits.CommitOrder(
             paths=[path],
             message=_SHARE_MESSAGE,
@@ -464,6 +465,8 @@ def _first_commit(
     commit = None
     for paths, compose in ((existing, _message_of_existing), (written, _message_of_templates)):
         if new := sorted({*paths}.difference(secrets) & pending):
+            made = [(path, None, (workspace.root / path).read_bytes()) for path in new]
+            workspace.require_permitted(workspace.actor, made)
             order = commits.CommitOrder(
                 paths=new,
                 message=compose(workspace),

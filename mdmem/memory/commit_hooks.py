@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from mdmem import events, repo, secrets
@@ -15,8 +15,9 @@ from mdmem.folder import hook_files, layout
 from mdmem.merge import again
 from mdmem.merge.again import merge_trailers
 from mdmem.model import CommitId, FileKind, FilePath, Problem
-from mdmem.repo import Repository, git_files
+from mdmem.repo import Repository, branch_commits, git_files
 from mdmem.repo.worktree import StagedFile
+from mdmem.startup.late import module
 from mdmem.startup.records import dataclass, replace
 from mdmem.text import check
 from mdmem.workspace import (
@@ -41,7 +42,11 @@ def staged_problems(folder: Path, environment: Mapping[str, str]) -> tuple[Probl
     changes = repository.staged(environment.get("GIT_INDEX_FILE"))
     workspaces = all_workspaces_of(
         repository,
-        {(repository.root / change.path).parent for change in changes},
+        {
+            (repository.root / path).parent
+            for change in changes
+            for path in (change.path, change.renamed_from or change.path)
+        },
         environment,
     )
     for change in changes:
@@ -50,6 +55,9 @@ def staged_problems(folder: Path, environment: Mapping[str, str]) -> tuple[Probl
             problem for workspace in around for problem in _problems_in(workspace, change)
         )
         problems += [replace(problem, path=secrets.redact(change.path)) for problem in of_file]
+    if git_files.operation_under_way(str(repository.git_dir)) not in _MOVED_BY:
+        inner = dict.fromkeys(each for around in workspaces.values() for each in around)
+        problems += _not_allowed(repository, inner, environment)
     return tuple(problems)
 
 
@@ -71,6 +79,37 @@ def _problems_in(workspace: Workspace, change: StagedFile) -> tuple[Problem, ...
     ):
         problems = tuple(problem for problem in problems if problem.code != "shrink")
     return tuple(replace(problem, path=change.path) for problem in problems)
+
+
+def _not_allowed(
+    repository: Repository, workspaces: Iterable[Workspace], environment: Mapping[str, str]
+) -> Iterator[Problem]:
+    """Refuse an agent's changes of what only people may change.
+
+    A merge may bring in what its other side did.
+    """
+    head = repository.head()
+    parents = (*([head] if head else []), *_named_commits(repository, "MERGE_HEAD"))
+    for workspace in workspaces:
+        names = [environment.get("MDMEM_ACTOR")]
+        actor = actor_in_shell(names, workspace.settings.people, environment)
+        permission = module("workspace.permission") if workspace.is_agent(actor) else None
+        rules = permission.rules_of(workspace) if permission else None
+        if permission is None or rules is None:
+            continue
+        staged = branch_commits.commit_staged(
+            repository, parents, environment.get("GIT_INDEX_FILE")
+        )
+        changes = module("past.people_only").changes_of
+        for place in next(changes(workspace.repository, rules, [(staged, parents)]))[1]:
+            yield Problem(
+                path=secrets.redact(f"{workspace.repository.prefix}{place.path}"),
+                line=place.line,
+                code="not-allowed",
+                level="error",
+                message=f"only people may change {place.name}",
+                hint=permission.ASK,
+            )
 
 
 def _guarded_kind(workspace: Workspace, path: FilePath) -> FileKind:
@@ -226,7 +265,11 @@ def add_claim(folder: Path, message: str, environment: Mapping[str, str]) -> str
         workspace = workspaces.get(its_folder)
         if workspace is None:
             continue
-        is_memory = workspace.kind_of(path.removeprefix(workspace.repository.prefix)).is_memory
+        own = path.removeprefix(workspace.repository.prefix)
+        is_memory = workspace.kind_of(own).is_memory or (
+            not layout.is_markdown(own)
+            and module("workspace.permission").rules_of(workspace) is not None
+        )
         actor = actor_in_shell(
             [environment.get("MDMEM_ACTOR")], workspace.settings.people, environment
         )

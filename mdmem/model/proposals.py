@@ -14,6 +14,7 @@ from mdmem.model.rules import require_no_trailer
 from mdmem.model.searches import ConflictView
 from mdmem.model.writes import (
     Change,
+    DigestDay,
     UserEdit,
     WholeFileEdit,
     WriteOptions,
@@ -190,7 +191,7 @@ class ProposalList:
 class Propose:
     """Propose an edit, as a part of its actor's open proposal. `again`: even if rejected before."""
 
-    edit: UserEdit | WholeFileEdit
+    edit: UserEdit | WholeFileEdit | DigestDay
     again: bool = False
 
 

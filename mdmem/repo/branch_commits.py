@@ -158,6 +158,19 @@ def make_own_commit(
     return commit_tree(repository, tree, [parent], message, date_variables(date, identity))
 
 
+def commit_staged(
+    repository: Repository, parents: Sequence[CommitId], index_file: str | None
+) -> CommitId:
+    """Commit what is staged, with no ref to it, so that it can be judged as it will be."""
+    variables = {"GIT_INDEX_FILE": str(repository.root / index_file)} if index_file else {}
+    tree = repository.git("write-tree", extra=variables).decode().strip()
+    words = [word for parent in parents for word in ("-p", parent)]
+    person = Identity("mdmem", "mdmem@localhost")
+    dates = date_variables(f"@{_NO_DATE}", person)
+    made = repository.git("commit-tree", *words, "-m", "staged", tree, extra=dates)
+    return CommitId(made.decode().strip())
+
+
 def date_variables(date: str, identity: Identity | None) -> dict[str, str]:
     variables = {"GIT_AUTHOR_DATE": date, "GIT_COMMITTER_DATE": date}
     if identity:

@@ -43,9 +43,12 @@ _CHANGED_FILES = (
     *("--root", "--raw", "-z", "-M", "--no-abbrev", "--relative", f"-O{os.devnull}"),
     *("--", MARKDOWN),
 )
+_ANY_FILES = ("--raw", "--no-abbrev", "--no-renames")
 _FILE_MODES = (b"100644", b"100755")
 _OFFSET = late.pattern(r"([+-])(\d\d)(\d\d)")
 Parents = tuple[CommitId, ...]
+Rows = list[tuple[FilePath, list[str | None]]]
+"""Files, each with its blobs in several versions; None: no file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -389,6 +392,25 @@ def _changed_file(attributes: bytes, fields: Iterator[bytes]) -> ChangedFile | N
         for mode, blob in ((old_mode, before), (new_mode, after))
     )
     return ChangedFile(path, before_path, old, new) if old or new else None
+
+
+def changes_of_trees(repository: Repository, ids: Iterable[str]) -> dict[str, Rows]:
+    """The files of any name that differ from all parents of each commit, or between two trees.
+
+    The last version is that in the commit. Paths are from the root.
+    """
+    command = ("diff-tree", "--stdin", "--always", "--root", "-r", "-c", "-z", *_ANY_FILES)
+    fields = iter(repository.git(*command, text=_lines(ids)).split(b"\0"))
+    changes: dict[str, Rows] = {}
+    for field in filter(None, fields):
+        if not field.startswith(b":"):
+            rows = changes.setdefault(field.decode().strip(), [])
+            continue
+        words = field.lstrip(b":").split(b" ")
+        modes = zip(words, words[len(words) // 2 :], strict=False)
+        blobs = [blob.decode() if mode in _FILE_MODES else None for mode, blob in modes]
+        rows.append((FilePath(os.fsdecode(next(fields))), blobs[: len(words) // 2]))
+    return changes
 
 
 def changed_files(

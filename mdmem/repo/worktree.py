@@ -11,7 +11,7 @@ from itertools import islice
 from pathlib import Path
 
 from mdmem.folder.layout import is_markdown
-from mdmem.model import CommitId, FilePath
+from mdmem.model import SETTINGS_NAME, CommitId, FilePath
 from mdmem.model.errors import RepositoryProblem, shell_word
 from mdmem.repo import git_files
 from mdmem.repo.runner import (
@@ -467,7 +467,10 @@ class Repository:
         )
 
     def staged(self, index_file: str | None) -> list[StagedFile]:
-        """The work tree's staged changes of Markdown; hooks name the index (`GIT_INDEX_FILE`)."""
+        """The work tree's staged changes of Markdown, settings and attributes.
+
+        `index_file`: the index that a hook names (`GIT_INDEX_FILE`).
+        """
         extra = _index_variables(index_file)
         base = self.head() or self.git("hash-object", "-t", "tree", "--stdin").decode().strip()
         output = self.git(
@@ -486,7 +489,11 @@ class Repository:
         for status in fields:
             old = next(fields)
             paths.append((old, next(fields) if status.startswith("R") else old))
-        paths = [(old, new) for old, new in paths if is_markdown(new)]
+        paths = [
+            (old, new)
+            for old, new in paths
+            if is_markdown(new) or is_markdown(old) or _is_rule(new)
+        ]
         blobs = self.blobs(
             [*(f"{base}:{old}" for old, _ in paths), *(f":{new}" for _, new in paths)], extra
         )
@@ -585,6 +592,10 @@ _MOST_ALIKE = 20
 _LAST_DATE = 253_402_128_000
 """Two days before the year 10000, the first without a `date`, so that all zones have this one."""
 _MOST_DIGITS = 12
+
+
+def _is_rule(path: str) -> bool:
+    return path.rpartition("/")[2] in (SETTINGS_NAME, ".gitattributes")
 
 
 def _index_variables(index_file: str | None) -> dict[str, str]:

@@ -17,7 +17,7 @@ from mdmem.changes.file_write import Plan
 from mdmem.changes.moves import require_possible
 from mdmem.changes.plan import plan_edit
 from mdmem.changes.recover import lock_workspace, recover
-from mdmem.changes.verbs import FileEdit, target_path, verb_of
+from mdmem.changes.verbs import FileEdit, target_path, verb_of, writer_of
 from mdmem.editors import sameness, whole_file
 from mdmem.folder import files, layout
 from mdmem.folder.trust import Ruling
@@ -43,6 +43,7 @@ from mdmem.model.proposals import (
 from mdmem.model.writes import (
     Change,
     CreateFile,
+    DigestDay,
     EditSection,
     Forget,
     InsertText,
@@ -139,12 +140,13 @@ def propose(workspace: Workspace, request: Propose, say: Say) -> ProposedWrite:
     Raises: MdmemError as the verb itself, ProposalProblem (`already-rejected`,
     `too-many-proposals`, `too-many-parts`, `checked-out`, `nothing-committed`).
     """
-    options = complete_options(workspace, request.edit.options)
+    own_work = isinstance(request.edit, DigestDay)
+    options = complete_options(workspace, request.edit.options, own_work)
     edit_verb = verb_of(request.edit)
     edit = edit_verb.with_entry(
         workspace, edit_verb.with_iso_day(workspace, replace(request.edit, options=options))
     )
-    actor = options.pipeline.actor if options.pipeline else options.actor
+    actor = writer_of(edit)
     with lock_workspace(workspace, say):
         for _ in range(_TRIES):
             head = workspace.repository.head()

@@ -14,7 +14,15 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
 from mdmem import repo
 from mdmem.folder import config, files, layout, trust, vault
 from mdmem.folder.config import Settings
-from mdmem.model import SETTINGS_NAME, CommitId, FileKind, FilePath, errors, rules
+from mdmem.model import (
+    SETTINGS_NAME,
+    CommitId,
+    FileKind,
+    FilePath,
+    SectionPath,
+    errors,
+    rules,
+)
 from mdmem.model.errors import RepositoryProblem, WorkspaceProblem
 from mdmem.model.rules import parse_allowances
 from mdmem.repo import Identity, Repository, discovery, git_files, worktree
@@ -281,6 +289,23 @@ class Workspace:
 
     def proposes(self, actor: str | None) -> bool:
         return proposes(actor, self.settings, self.environment)
+
+    def require_permitted(
+        self,
+        actor: str | None,
+        changes: Iterable[tuple[FilePath, bytes | None, bytes | None]],
+        marked: Iterable[Iterable[tuple[FilePath, SectionPath]]] = (),
+        can_propose: bool = False,
+    ) -> None:
+        """Refuse an agent a change of what only people may change.
+
+        `changes`: paths with the bytes before and after. `marked`: the places of each fact that is
+        marked without a change of text. Raises WorkspaceProblem (`not-allowed`), RepositoryProblem
+        (`pending-edits`: of a file with such edits of a place, which the write would commit).
+        """
+        if self.is_agent(actor):
+            permission = late.module("workspace.permission")
+            permission.require_permitted(self, changes, marked, can_propose)
 
     def require_ready(self) -> None:
         """Raises: RepositoryProblem: git cannot take a commit now (`Repository.require_ready`)."""

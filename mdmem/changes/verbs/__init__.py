@@ -14,14 +14,14 @@ from mdmem.editors import EditResult
 from mdmem.folder import layout
 from mdmem.model import CommitId, FactId, FileKind, FilePath
 from mdmem.model.errors import PathProblem, SectionProblem, field, shell_word, verb
-from mdmem.model.writes import WriteOptions
+from mdmem.model.writes import DigestDay, WriteOptions
 from mdmem.startup.records import dataclass
 from mdmem.text.document import Document
 from mdmem.workspace import Workspace
 
 if TYPE_CHECKING:
     from mdmem.editors.list_items import Foundations
-    from mdmem.model.writes import DigestDay, UserEdit, WholeFileEdit
+    from mdmem.model.writes import UserEdit, WholeFileEdit
     from mdmem.past.messages import CommitNote
 
 
@@ -61,6 +61,9 @@ class EditElsewhere(Protocol):
     @property
     def options(self) -> WriteOptions: ...
 
+
+DIGEST = "digest"
+"""The actor of what a digest writes."""
 
 FileEdit: TypeAlias = (
     "UserEdit | RevertEdit | InstructionsEdit | DigestDay | WholeFileEdit | EditElsewhere"
@@ -106,6 +109,14 @@ class Verb:
     complete_note: Callable[[CommitNote, Any, tuple[FactId, ...]], CommitNote] = (
         lambda note, edit, added: note
     )
+
+
+def writer_of(edit: FileEdit) -> str | None:
+    """The actor of an edit as rules judge it: a pipeline is no person, though it names no actor."""
+    if pipeline := edit.options.pipeline:
+        return pipeline.actor
+    is_digest = isinstance(edit, DigestDay) and edit.file is None
+    return DIGEST if is_digest else edit.options.actor
 
 
 def verb_of(edit: FileEdit) -> Verb:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection
 from functools import lru_cache
 from pathlib import PurePosixPath
 
-from mdmem.changes.verbs import EditedText, Verb
+from mdmem.changes.verbs import DIGEST, EditedText, Verb
 from mdmem.editors import EditResult, daily, sameness
 from mdmem.editors import facts as fact_editor
 from mdmem.model import FactId, FilePath, Op, SectionPath, Supersession
@@ -17,8 +17,6 @@ from mdmem.startup.records import replace
 from mdmem.text.document import Document, Section, is_blank
 from mdmem.text.facts import items, parse_item, write_item
 from mdmem.workspace import Workspace
-
-ACTOR = "digest"
 
 
 def edit(document: Document, change: DigestDay) -> EditResult:
@@ -86,7 +84,7 @@ def _complete_note(note: CommitNote, change: DigestDay, added: tuple[FactId, ...
     session, *more_sessions = dict.fromkeys(entry.session for _, entry in entries)
     return replace(
         note,
-        provenance=replace(note.provenance, actor=ACTOR, session=session),
+        provenance=replace(note.provenance, actor=DIGEST, session=session),
         more_sessions=tuple(more_sessions),
         run=change.run,
         cites=tuple((fact, entry.cites) for fact, entry in entries),

@@ -19,21 +19,32 @@ from mdmem.editors.sameness import StatementIndex
 from mdmem.folder import files
 from mdmem.index.catching_up import FreshIndex, fresh_index
 from mdmem.model import CommitId, FactId, Source
-from mdmem.model.errors import MdmemError, PathProblem, RefusedChange, SectionProblem, TextProblem
+from mdmem.model.errors import (
+    MdmemError,
+    PathProblem,
+    ProposalProblem,
+    RefusedChange,
+    RepositoryProblem,
+    SectionProblem,
+    TextProblem,
+    WorkspaceProblem,
+)
 from mdmem.model.pipelines import (
     Digest,
     DigestedEntry,
     DigestResult,
 )
+from mdmem.model.proposals import Propose
 from mdmem.model.sessions import Speaker
 from mdmem.model.writes import DayEntry, DigestDay, WriteOptions, WriteResult
 from mdmem.nights.digest.news import News
 from mdmem.queries import cited_sessions, removed_facts
 from mdmem.queries.search import nearest_in
+from mdmem.review import proposing
 from mdmem.sessions.drafts import MODEL_RULE, Draft
 from mdmem.startup.records import dataclass, field, replace
 from mdmem.text.facts import fact_id, items
-from mdmem.workspace import Say, Workspace
+from mdmem.workspace import Say, Workspace, permission
 
 
 @dataclass(frozen=True, slots=True)
@@ -412,6 +423,24 @@ class EntryWriter:
         """Write a day's entries as far as they still hold, or facts of another tool."""
         options = replace(change.options, dry_run=self._request.dry_run)
         change = replace(change, options=complete_options(self._workspace, options, own_work=True))
+        try:
+            self._write_day(change)
+        except (WorkspaceProblem, RepositoryProblem) as problem:
+            if not permission.is_refusal(problem):
+                raise
+            self._propose(change)
+
+    def _propose(self, change: DigestDay) -> None:
+        """Propose what only people may write; what a person rejected is refused."""
+        try:
+            done = proposing.propose(self._workspace, Propose(change), self._say)
+        except ProposalProblem as problem:
+            self._say(problem.message)
+            self._figures.refused += len(change.entries)
+        else:
+            self._count_written(change, done.result)
+
+    def _write_day(self, change: DigestDay) -> None:
         if self._request.dry_run:
             self._apply(change, lambda edit: apply.preview(self._workspace, edit))
             return

@@ -63,7 +63,7 @@ from mdmem.queries import removed_facts
 from mdmem.review import proposing
 from mdmem.startup.records import dataclass, replace
 from mdmem.text.facts import fact_id
-from mdmem.workspace import Say, Workspace
+from mdmem.workspace import Say, Workspace, permission
 
 STEP = "dream"
 _TRIES = 30
@@ -213,7 +213,22 @@ class _NightWork:
                 memory, by_rules = judge(read_log_entries(workspace, trail, self._last))
         suggestions = self._with_model(by_rules, memory, is_taken_out)
         decided = cases.decide(suggestions, memory, self._limits())
+        if decided.applied and permission.rules_of(workspace):
+            decided = self._with_rules(decided, memory, newest.commit)
         return _NightPlan(decided, memory, newest.commit, stamps)
+
+    def _with_rules(self, decided: Decided, memory: CuratedMemory, head: CommitId) -> Decided:
+        """Propose what only people may change, and what is beside their pending edits there."""
+
+        def is_refused(change: Suggestion) -> bool:
+            path = change.old.path if change.old else memory.curated
+            edits, refusals = [edit_of(change, self.run)], (MdmemError,)
+            (planned,) = applying.plan_edits(self._workspace, path, head, edits, refusals)
+            return planned.problem is not None and permission.is_refusal(planned.problem)
+
+        refused = tuple(filter(is_refused, decided.applied))
+        applied = tuple(each for each in decided.applied if each not in refused)
+        return replace(decided, applied=applied, proposed=(*decided.proposed, *refused))
 
     def _with_model(
         self,

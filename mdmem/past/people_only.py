@@ -1,0 +1,88 @@
+"""Find commits that changed what only people may change; of a merge, what its sides do not say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from mdmem.folder.layout import is_markdown
+from mdmem.merge import merge_by_section
+from mdmem.model import CommitId, FilePath, rules
+from mdmem.past.messages import parse_trailers
+from mdmem.past.notes import parse_message, parse_notes
+from mdmem.repo import Repository, first_parent
+from mdmem.repo.first_parent import Parents, Rows
+from mdmem.text.writers import ChangedPlace, FileChange, Rules, changed_places
+
+_COMMITS_AT_ONCE = 100
+"""The contents of so many commits are in memory."""
+_NO_COMMIT: dict[FilePath, str] = {}
+
+
+def agent_of(message: str, people: Sequence[str]) -> str | None:
+    """The first agent that a commit's message names as its actor, or who claims it; None: none."""
+    notes = [parse_message(message), *(each.note for each in parse_notes(message))]
+    named = [name for note in notes for name in (note.claimed_by, note.provenance.actor) if name]
+    named += parse_trailers(message).get("Actor", ())
+    return next((name for name in named if not rules.is_person(name, people)), None)
+
+
+def changes_of(
+    repository: Repository, by: Rules, commits: Sequence[tuple[CommitId, Parents]]
+) -> Iterator[tuple[CommitId, list[ChangedPlace]]]:
+    """Yield each commit with the places that it changed, those of a merge beyond its sides."""
+    for start in range(0, len(commits), _COMMITS_AT_ONCE):
+        chunk = commits[start : start + _COMMITS_AT_ONCE]
+        single = [name for name, parents in chunk if len(parents) < 2]
+        rows = first_parent.changes_of_trees(repository, single) if single else {}
+        changes = _read(repository, by, [rows.get(name, []) for name, _ in chunk])
+        for (name, parents), files in zip(chunk, changes, strict=True):
+            found = [list(changed_places(by, files))]
+            if len(parents) > 1:
+                merged = _read(repository, by, list(_merges(repository, name, parents)))
+                found = [list(changed_places(by, each)) for each in merged]
+            yield name, min(found, key=len)
+
+
+def _read(
+    repository: Repository, by: Rules, groups: Sequence[Rows]
+) -> Iterator[Iterator[FileChange]]:
+    """The changes of files of somebody's alone; rows have blobs before, or of base and sides."""
+    prefix = repository.prefix
+    owned = [
+        [
+            (own, blobs)
+            for path, blobs in rows
+            if path.startswith(prefix) and by.addresses(own := FilePath(path[len(prefix) :]))
+        ]
+        for rows in groups
+    ]
+    ids = {blob for rows in owned for _, blobs in rows for blob in blobs if blob}
+    contents = repository.contents(sorted(ids))
+    for rows in owned:
+        texts = ((own, [contents.get(blob or "") for blob in blobs]) for own, blobs in rows)
+        yield (FileChange(own, _merged(own, *before), after) for own, (*before, after) in texts)
+
+
+def _merges(repository: Repository, merge: CommitId, parents: Parents) -> Iterator[Rows]:
+    """The files that differ in a merge, its sides and their base; for each of their bases."""
+    ours, theirs = parents[0], parents[-1]
+    tree = repository.at_root()
+    bases = first_parent.merge_bases(repository, ours, theirs) if len(parents) == 2 else [theirs]
+    sides = [first_parent.blobs(tree, commit) for commit in (ours, theirs, merge)]
+    for base in [first_parent.blobs(tree, each) for each in bases] or [_NO_COMMIT]:
+        versions = base, *sides
+        rows = [(path, [each.get(path) for each in versions]) for path in set().union(*versions)]
+        yield [row for row in rows if len({*row[1]}) > 1]
+
+
+def _merged(path: FilePath, base: bytes | None, *sides: bytes | None) -> bytes | None:
+    """The text that a merge leads to without anybody's decision; the first side's for others."""
+    if not sides:
+        return base
+    ours, theirs = sides
+    if base == ours or (ours is None and base != theirs):
+        return theirs
+    if theirs in (base, ours, None) or not is_markdown(path):
+        return ours
+    merged = merge_by_section(base or b"", ours or b"", theirs or b"").data
+    return ours if merged is None else merged
