@@ -8,7 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from mdmem.folder.hook_files import HOOKS, hook_states, install, lines_to_add, uninstall
+from mdmem.folder.hook_files import (
+    HOOKS,
+    SERVER_HOOK,
+    hook_states,
+    install,
+    lines_to_add,
+    uninstall,
+)
 from mdmem.model.errors import RepositoryProblem
 
 PYTHON = sys.executable
@@ -259,7 +266,7 @@ def test_the_packaged_shims(name: str):
 def test_every_shim_is_packaged():
     assert {
         path.name for path in files("mdmem.hooks").iterdir() if not path.name.startswith("__")
-    } == set(HOOKS)
+    } == {*HOOKS, SERVER_HOOK}
 
 
 def test_the_pre_commit_frameworks_hooks_are_ours():

@@ -12,7 +12,7 @@ import pytest
 from conftest import World
 
 import mdmem
-from mdmem.folder.hook_files import HOOKS
+from mdmem.folder.hook_files import HOOKS, SERVER_HOOK
 
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
@@ -62,7 +62,7 @@ def test_all_of_them_are_found(package: str, folder: str):
 
 
 def test_there_is_a_shim_for_every_hook():
-    assert of_checkout("hooks") == set(HOOKS)
+    assert of_checkout("hooks") == {*HOOKS, SERVER_HOOK}
     assert all((ROOT / "hooks" / name).read_bytes().startswith(b"#!/bin/sh\n") for name in HOOKS)
 
 

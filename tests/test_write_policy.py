@@ -693,6 +693,7 @@ def test_each_record_and_method_has_its_row() -> None:
     assert functions == {
         "code_repository",
         *("adopt_found", "find_unadopted", "find_workspace", "initialise", "leave"),
+        *("check_push", "install_server_hook"),
         *("markdown_trends", "staged_problems"),
     }
 

@@ -255,12 +255,19 @@ def check_(
         bool,
         typer.Option("--fix", help="Change links to notes that git knows as renamed."),
     ] = False,
+    push: Annotated[
+        bool,
+        typer.Option("--push", help="Check OLD..NEW, or `OLD NEW REF` lines of standard input."),
+    ] = False,
     as_json: Json = False,
 ) -> Answer:
     """Check memory files: secrets, conflict markers, invalid UTF-8.
 
-    With --staged: the changes that are about to be committed.
+    With --staged: the changes that are about to be committed. With --push: commits that are pushed,
+    on a server or in a forge's CI, and who may make them.
     """
+    if push:
+        return _check_push(call, files or [], staged or fix)
     if staged and (files or fix):
         raise UsageProblem(f"--staged takes no {'files' if files else '--fix'}")
     notes: tuple[str, ...] = ()
@@ -417,11 +424,40 @@ def merge_driver(
     raise UsageProblem("git runs this: merge-driver must be the first word")
 
 
-def hooks_install(call: Call, as_json: Json = False) -> Answer:
+def _check_push(call: Call, ranges: Sequence[str], has_others: bool) -> Answer:
+    if has_others or len(ranges) > 1:
+        raise UsageProblem("--push takes OLD..NEW alone")
+    ends = [each.split("..") for each in ranges]
+    if not all(len(each) == 2 and all(end.strip("0") for end in each) for each in ends):
+        raise UsageProblem(f"{ranges[0]} is not OLD..NEW, with two commits")
+    lines = [f"{old} {new} refs/heads/pushed" for old, new in ends]
+    lines = lines or sys.stdin.read().splitlines()
+    found = memory.check_push(Path(call.workspace or "."), os.environ, lines)
+    said = tuple(line if refuses else f"warning: {line}" for line, refuses in found)
+    status = 1 if any(refuses for _, refuses in found) else 0
+    return Answer({"problems": list(said)}, "", said, status)
+
+
+def hooks_install(
+    call: Call,
+    folder: Annotated[
+        str | None, typer.Argument(metavar="BARE", help="With --server: the repository.")
+    ] = None,
+    server: Annotated[
+        bool, typer.Option("--server", help="Install what checks a push, in a bare repository.")
+    ] = False,
+    as_json: Json = False,
+) -> Answer:
     """Install the hooks and the merge driver.
 
-    An existing hook is kept and runs first.
+    An existing hook is kept and runs first. With --server: the hook pre-receive, which refuses what
+    mdmem check --push refuses; where there is one, the line to add is printed.
     """
+    if server:
+        path = memory.install_server_hook(Path(folder or call.workspace or "."))
+        return Answer({"installed": [str(path)]}, f"installed {path}")
+    if folder is not None:
+        raise UsageProblem("BARE goes with --server")
     installed = open_memory(call).hooks.install()
     return Answer(
         {"installed": list(installed)},

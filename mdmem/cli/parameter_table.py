@@ -434,6 +434,7 @@ TABLE: ParameterTable = {
         ("files", (), list, None, False),
         ("staged", ("--staged",), bool, False, False),
         ("fix", ("--fix",), bool, False, False),
+        ("push", ("--push",), bool, False, False),
         ("as_json", ("--json",), bool, False, False),
     ),
     "redact": (

@@ -843,7 +843,7 @@ def load(
     settings = replace(Settings(), **{**own, **local})
     if "vectors" not in own and (settings.vectors_url or settings.vectors_command):
         settings = replace(settings, vectors="always")
-    if settings.daily == OBSIDIAN:
+    if settings.daily == OBSIDIAN and folder.is_dir():
         daily, heading = _require_daily(folder, settings.language), settings.log_heading
         settings = replace(settings, daily=daily, log_heading=heading or _LOG_HEADING)
     else:

@@ -14,6 +14,7 @@ from mdmem.startup import late
 
 _MESSAGE_HOOK = "prepare-commit-msg"
 HOOKS = ("pre-commit", _MESSAGE_HOOK, "post-commit", "post-merge", "post-checkout", "post-rewrite")
+SERVER_HOOK = "pre-receive"
 
 MERGING = ("MERGE_HEAD", "CHERRY_PICK_HEAD", "SQUASH_MSG")
 """The files in git's folder during a merge, a rebase or cherry-pick, and a squash."""
@@ -95,6 +96,22 @@ def install(folder: Path, python: str) -> tuple[str, ...]:
         for name in due:
             _new_path(folder, name).unlink(missing_ok=True)
     return due
+
+
+def install_server(folder: Path) -> Path:
+    """Put the shim that judges pushes into the hooks of a server's repository, and return it.
+
+    Raises RepositoryProblem (`hooks-managed`, with the line to add: another hook is there).
+    """
+    path, shim = folder / SERVER_HOOK, installed.text("hooks", SERVER_HOOK)
+    if (text := _read(path)) is not None and not _is_ours(text):
+        line = "input=$(cat); printf '%s\\n' \"$input\" | mdmem check --push || exit 1"
+        message = f"{path} is there, and not mdmem's"
+        hint = f"Add there, before it reads what is pushed:\n  {line}"
+        raise RepositoryProblem("hooks-managed", message, hint, lines={SERVER_HOOK: line})
+    make_folders(folder)
+    _write(path, shim)
+    return path
 
 
 def uninstall(folder: Path) -> tuple[str, ...]:

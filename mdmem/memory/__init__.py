@@ -811,6 +811,21 @@ def staged_problems(folder: Path, environment: Mapping[str, str]) -> tuple[Probl
     return module("memory.commit_hooks").staged_problems_of_workspace(folder, environment)
 
 
+def check_push(
+    folder: Path, environment: Mapping[str, str], lines: Sequence[str]
+) -> tuple[tuple[str, bool], ...]:
+    """Judge updates of branches, `OLD NEW REF` each: lines on faults, and True if one refuses.
+
+    The repository may be bare. Raises UsageProblem, WorkspaceProblem, RepositoryProblem.
+    """
+    return tuple(dict.fromkeys(module("memory.pushes").check_push(folder, environment, lines)))
+
+
+def install_server_hook(folder: Path) -> Path:
+    """Install the hook that judges pushes. Raises RepositoryProblem (`hooks-managed`)."""
+    return Path(module("memory.pushes").install_hook(folder))
+
+
 def markdown_trends(
     folder: Path, request: ShowFigures, environment: Mapping[str, str]
 ) -> MarkdownTrends:
@@ -830,10 +845,12 @@ def markdown_trends(
 __all__ = [
     "Memory",
     "adopt_found",
+    "check_push",
     "code_repository",
     "find_unadopted",
     "find_workspace",
     "initialise",
+    "install_server_hook",
     "leave",
     "markdown_trends",
     "staged_problems",

@@ -7,22 +7,23 @@ from collections.abc import Iterator, Sequence
 from mdmem.folder.layout import is_markdown
 from mdmem.merge import merge_by_section
 from mdmem.model import CommitId, FilePath, rules
-from mdmem.past.messages import parse_trailers
-from mdmem.past.notes import parse_message, parse_notes
 from mdmem.repo import Repository, first_parent
 from mdmem.repo.first_parent import Parents, Rows
+from mdmem.startup import late
 from mdmem.text.writers import ChangedPlace, FileChange, Rules, changed_places
 
-_COMMITS_AT_ONCE = 100
+_COMMITS_AT_ONCE = 250
 """The contents of so many commits are in memory."""
+_NAMED = late.pattern(r"(?m)^[ \t]*Mdmem-(?:Actor|Claimed-By):[ \t]*(\S.*)")
 _NO_COMMIT: dict[FilePath, str] = {}
 
 
 def agent_of(message: str, people: Sequence[str]) -> str | None:
-    """The first agent that a commit's message names as its actor, or who claims it; None: none."""
-    notes = [parse_message(message), *(each.note for each in parse_notes(message))]
-    named = [name for note in notes for name in (note.claimed_by, note.provenance.actor) if name]
-    named += parse_trailers(message).get("Actor", ())
+    """The first agent that a commit's message names as its actor, or who claims it; None: none.
+
+    Those of commits that were squashed into it count too, wherever their trailers are.
+    """
+    named = (match[1] for match in _NAMED.finditer(message))
     return next((name for name in named if not rules.is_person(name, people)), None)
 
 

@@ -103,6 +103,8 @@ class Repository:
     prefix: str
     is_simple: bool
     barred_filters: tuple[str, ...] = ()
+    variables: tuple[tuple[str, str], ...] = ()
+    """Where git keeps objects that are not let in yet: added to its environment."""
 
     def trusted(self) -> Repository:
         """The same repository, whose own filters git starts: adopted, or a person writes here."""
@@ -142,7 +144,8 @@ class Repository:
         )
 
     def run(self, *arguments: str) -> GitResult:
-        return run(self.folder, arguments, without_filters=self.barred_filters)
+        extra = dict(self.variables)
+        return run(self.folder, arguments, extra=extra, without_filters=self.barred_filters)
 
     def git(
         self,
@@ -152,7 +155,7 @@ class Repository:
         seconds: float = READ_SECONDS,
     ) -> bytes:
         """Run git. Raises RepositoryProblem (`git-failed`, `git-timeout`, `missing-history`)."""
-        barred = self.barred_filters
+        barred, extra = self.barred_filters, dict(self.variables) | dict(extra or {})
         result = run(self.folder, arguments, text, extra, seconds, without_filters=barred)
         if result.status or result.lacks_objects:
             raise result.failure(arguments[0])
@@ -258,7 +261,7 @@ class Repository:
         """The commit that HEAD names; None on an unborn branch."""
         if head := self._head():
             return head[1]
-        result = run(self.folder, ["rev-parse", "-q", "--verify", "HEAD^{commit}"])
+        result = self.run("rev-parse", "-q", "--verify", "HEAD^{commit}")
         return CommitId(result.output.decode().strip()) if result.status == 0 else None
 
     def _head(self) -> tuple[str | None, CommitId | None] | None:

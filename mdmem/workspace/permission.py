@@ -30,13 +30,13 @@ def rules_of(workspace: Workspace) -> Rules | None:
     settings, committed = [workspace.settings], _at_head(workspace, FilePath(SETTINGS_NAME))
     if committed and any(name in committed for name in _RULES):
         settings += _settings(workspace, committed)
-    return _rules(workspace, settings)
+    return rules_by(workspace, settings)
 
 
 def rules_at(workspace: Workspace, commit: CommitId) -> Rules | None:
     """The rules of the settings in a commit."""
     data = workspace.repository.read(commit, [FilePath(SETTINGS_NAME)]).popitem()[1]
-    return _rules(workspace, _settings(workspace, data))
+    return rules_by(workspace, _settings(workspace, data))
 
 
 def _settings(workspace: Workspace, data: bytes | None) -> list[Settings]:
@@ -47,7 +47,7 @@ def _settings(workspace: Workspace, data: bytes | None) -> list[Settings]:
     return []
 
 
-def _rules(workspace: Workspace, settings: Iterable[Settings]) -> Rules | None:
+def rules_by(workspace: Workspace, settings: Iterable[Settings]) -> Rules | None:
     people_only, proposes = dict[str, None](), False
     for each in settings:
         people_only |= dict.fromkeys(each.people_only)

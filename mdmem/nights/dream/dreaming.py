@@ -222,8 +222,9 @@ class _NightWork:
 
         def is_refused(change: Suggestion) -> bool:
             path = change.old.path if change.old else memory.curated
-            edits, refusals = [edit_of(change, self.run)], (MdmemError,)
-            (planned,) = applying.plan_edits(self._workspace, path, head, edits, refusals)
+            (planned,) = applying.plan_edits(
+                self._workspace, path, head, [edit_of(change, self.run)], refusals=(MdmemError,)
+            )
             return planned.problem is not None and permission.is_refusal(planned.problem)
 
         refused = tuple(filter(is_refused, decided.applied))
