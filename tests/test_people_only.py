@@ -15,7 +15,7 @@ from mdmem.memory.commit_hooks import staged_problems
 from mdmem.model import FileKind, FilePath
 from mdmem.model.errors import MdmemError, RepositoryProblem, WorkspaceProblem
 from mdmem.model.writes import Contradict, Log, Remember, Save, WriteOptions
-from mdmem.text.writers import FileChange, Rules, changed_places, marked_place
+from mdmem.text.writers import Rules, WrittenFile, changed_places, marked_place
 
 SEED = """# Memory
 
@@ -46,13 +46,13 @@ def kind_of(path: str) -> FileKind:
     )
 
 
-def names(entries: tuple[str, ...], *changes: FileChange, proposes: bool = False) -> list[str]:
+def names(entries: tuple[str, ...], *changes: WrittenFile, proposes: bool = False) -> list[str]:
     return [each.name for each in changed_places(Rules(entries, proposes, kind_of), changes)]
 
 
-def change(path: str, before: str | None, after: str | None) -> FileChange:
+def change(path: str, before: str | None, after: str | None) -> WrittenFile:
     old, new = (None if text is None else text.encode() for text in (before, after))
-    return FileChange(FilePath(path), old, new)
+    return WrittenFile(FilePath(path), old, new)
 
 
 PLACE = "MEMORY.md > House rules"
@@ -84,7 +84,7 @@ def test_a_section_is_judged_with_its_subsections(
     after: str | bytes | None, found: list[str]
 ) -> None:
     data = after.encode() if isinstance(after, str) else after
-    entry = FileChange(FilePath("MEMORY.md"), SEED.encode(), data)
+    entry = WrittenFile(FilePath("MEMORY.md"), SEED.encode(), data)
     assert names(("MEMORY.md#House rules",), entry) == found
 
 

@@ -792,4 +792,16 @@ def test_pipelines_propose_what_only_people_may_change(
         (change,) = opened.pipelines.dream(Dream(days=("2026-03-04",))).changes
         assert change.proposal
         assert not change.applied
+        assert "bicycle" not in at.read("MEMORY.md")
         check(at, before, PROPOSED, "")
+        opened.proposals.decide(on(change.proposal))
+    assert "bicycle" in at.read("MEMORY.md"), "a person accepts it"
+
+
+@pytest.mark.parametrize("words", [". --agents AGENTS.md", ". --shared"])
+def test_init_does_not_change_what_only_people_may(
+    at: Desk, run: Run, words: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    set_rules(at)
+    monkeypatch.setenv("MDMEM_ACTOR", AGENT)
+    check_command(at, run, ("init", words, REFUSED))

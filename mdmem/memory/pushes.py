@@ -38,7 +38,7 @@ from mdmem.startup.records import dataclass, replace
 from mdmem.text import check
 from mdmem.text.document import parse_bytes
 from mdmem.text.facts import items
-from mdmem.text.writers import FileChange, Rules, changed_places, marked_place
+from mdmem.text.writers import Rules, WrittenFile, changed_places, marked_place
 from mdmem.workspace import Workspace, permission
 
 _GIT_VARIABLES = (
@@ -65,7 +65,7 @@ def check_push(
     Raises UsageProblem (a malformed line), WorkspaceProblem (`bad-settings`: no such signers),
     RepositoryProblem (also where an object is missing).
     """
-    server = _Server(_open(folder, environment))
+    server = _PushJudge(_open(folder, environment))
     for line in lines:
         match line.split(" "):
             case [old, new, ref] if old and new and ref:
@@ -100,7 +100,7 @@ def _open(folder: Path, environment: Mapping[str, str]) -> Repository:
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
+class _RuledWorkspace:
     """A workspace by its settings before a push; `fault`: why these cannot be used."""
 
     workspace: Workspace
@@ -108,7 +108,7 @@ class _Place:
     fault: str = ""
 
 
-class _Server:
+class _PushJudge:
     def __init__(self, repository: Repository) -> None:
         self._repository = repository
         listed = repository.run("config", "--local", "--get-regexp", r"^mdmem\.")
@@ -195,7 +195,7 @@ class _Server:
                 agents[name] = agent
         return agents
 
-    def _places(self, base: CommitId) -> list[_Place]:
+    def _places(self, base: CommitId) -> list[_RuledWorkspace]:
         paths = first_parent.blobs(self._repository, base)
         prefixes = {
             path.removesuffix(mark)
@@ -205,7 +205,7 @@ class _Server:
         }
         return [self._place(base, prefix) for prefix in sorted(prefixes)]
 
-    def _place(self, base: CommitId, prefix: str) -> _Place:
+    def _place(self, base: CommitId, prefix: str) -> _RuledWorkspace:
         view = replace(self._repository, prefix=prefix)
         data = view.read(base, [FilePath(SETTINGS_NAME)]).popitem()[1]
         # no folder on this disk: the tree of a commit is judged
@@ -215,12 +215,14 @@ class _Server:
             settings = config.load(root, None, {}, version=data or b"")
         except WorkspaceProblem as problem:
             fault = plain(problem.message)
-        workspace = Workspace(root, view, settings, state=root, environment={})
-        return _Place(workspace, permission.rules_by(workspace, [settings]), fault)
+        workspace = Workspace(
+            root=root, repository=view, settings=settings, state=root, environment={}
+        )
+        return _RuledWorkspace(workspace, permission.rules_by(workspace, [settings]), fault)
 
     def _judge(
         self,
-        place: _Place,
+        place: _RuledWorkspace,
         commits: Commits,
         agents: Mapping[CommitId, str],
         is_aside: bool,
@@ -249,7 +251,7 @@ class _Server:
             for name, path, blobs in changes:
                 *before, after = (contents.get(blob or "") for blob in blobs)
                 is_agents = name in agents and not is_aside and len(before) == 1
-                change = FileChange(path, before[0], after)
+                change = WrittenFile(path, before[0], after)
                 for found in changed_places(by, [change]) if by and is_agents else ():
                     yield name, f"only people may change {found.name}", True
                 if not kind_of(path).is_memory:

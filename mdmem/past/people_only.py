@@ -10,7 +10,7 @@ from mdmem.model import CommitId, FilePath, rules
 from mdmem.repo import Repository, first_parent
 from mdmem.repo.first_parent import Parents, Rows
 from mdmem.startup import late
-from mdmem.text.writers import ChangedPlace, FileChange, Rules, changed_places
+from mdmem.text.writers import ChangedPlace, Rules, WrittenFile, changed_places
 
 _COMMITS_AT_ONCE = 250
 """The contents of so many commits are in memory."""
@@ -46,7 +46,7 @@ def changes_of(
 
 def _read(
     repository: Repository, by: Rules, groups: Sequence[Rows]
-) -> Iterator[Iterator[FileChange]]:
+) -> Iterator[Iterator[WrittenFile]]:
     """The changes of files of somebody's alone; rows have blobs before, or of base and sides."""
     prefix = repository.prefix
     owned = [
@@ -61,7 +61,7 @@ def _read(
     contents = repository.contents(sorted(ids))
     for rows in owned:
         texts = ((own, [contents.get(blob or "") for blob in blobs]) for own, blobs in rows)
-        yield (FileChange(own, _merged(own, *before), after) for own, (*before, after) in texts)
+        yield (WrittenFile(own, _merged(own, *before), after) for own, (*before, after) in texts)
 
 
 def _merges(repository: Repository, merge: CommitId, parents: Parents) -> Iterator[Rows]:

@@ -55,7 +55,7 @@ class Rules:
 
 
 @dataclass(frozen=True, slots=True)
-class FileChange:
+class WrittenFile:
     """The bytes of a file before and after a change; None where it is missing."""
 
     path: FilePath
@@ -78,7 +78,7 @@ class ChangedPlace:
         return _name(self.path, self.address)
 
 
-def changed_places(rules: Rules, changes: Iterable[FileChange]) -> Iterator[ChangedPlace]:
+def changed_places(rules: Rules, changes: Iterable[WrittenFile]) -> Iterator[ChangedPlace]:
     """Yield the places that changes take from, bring into, rename or move, as they may not."""
     for change in changes:
         texts = change.before, change.after

@@ -100,7 +100,7 @@ def require_permitted(
     if (rules := rules_of(workspace)) is None:
         return
     writers = late.module("text.writers")
-    written = [writers.FileChange(*each) for each in changes]
+    written = [writers.WrittenFile(*each) for each in changes]
     changed = next(writers.changed_places(rules, written), None)
     if place := changed.name if changed else writers.marked_place(rules, marked):
         to_propose = f"To propose it: the same command with {field('propose')}"
@@ -111,7 +111,7 @@ def require_permitted(
             place=place,
         )
     pending = [
-        writers.FileChange(
+        writers.WrittenFile(
             path, *map(_with_plain_ends, (_at_head(workspace, path), files.read(full)))
         )
         for path, full in ((each.path, workspace.root / each.path) for each in written)
