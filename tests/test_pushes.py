@@ -197,6 +197,9 @@ def test_a_mark_on_a_fact_of_a_place_is_refused(server: Server) -> None:
     server.git("reset", "-q", "--hard", "HEAD^")
     server.commit(NOTE.format(memory.module("text.facts").fact_id("home: Oslo")))
     assert server.push() == []
+    server.commit("by Ada", **{LOG: f"{FILES[LOG]}- it hailed\n"})
+    server.commit(NOTE.format(memory.module("text.facts").fact_id("it hailed")))
+    assert server.push() == [f"by agent/x: only people may change {LOG}"]
 
 
 def test_an_actor_whom_the_server_names_is_a_person(server: Server) -> None:

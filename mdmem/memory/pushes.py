@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import cache
 from itertools import chain
 from pathlib import Path
@@ -167,9 +168,13 @@ class _PushJudge:
         for place in places:
             if place.fault and not is_aside:
                 said = f"only people may push until it is corrected: {place.fault}"
-                yield from ((_line(commits[each], agents, said), True) for each in agents)
+                barred = [commits[each] for each in reversed(commits) if each in agents]
+                yield from ((_line(each, agents, said), True) for each in barred)
             for each, said, refuses in self._judge(place, commits, agents, is_aside):
                 yield _line(commits[each], agents, said), refuses
+            if place.rules is not None and not is_aside:
+                marking = self._marks_and_merges(place, commits, agents, (base, new))
+                yield from ((_line(commits[each], agents, said), True) for each, said in marking)
 
     def _agents(self, commits: Commits) -> dict[CommitId, str]:
         """Those who made commits, where they are no persons."""
@@ -268,47 +273,48 @@ class _PushJudge:
                     if problem.code in (_SECRETS if is_aside else _SERIOUS) and is_here:
                         said = f"{problem.path}:{problem.line}: {plain(problem.message)}"
                         yield name, said, is_own or problem.code != "append"
-        if by is not None and not is_aside:
-            yield from self._marks_and_merges(workspace, by, commits, agents)
 
     def _marks_and_merges(
-        self, workspace: Workspace, by: Rules, commits: Commits, agents: Mapping[CommitId, str]
-    ) -> Iterator[tuple[CommitId, str, bool]]:
+        self,
+        place: _RuledWorkspace,
+        commits: Commits,
+        agents: Mapping[CommitId, str],
+        ends: tuple[CommitId, CommitId],
+    ) -> Iterator[tuple[CommitId, str]]:
+        """The faults of agents' merges, and of their marks on facts that stand at either end."""
+        workspace, by = place.workspace, place.rules
         judged = [(name, commits[name].parents) for name in reversed(commits) if name in agents]
         merges = [(name, parents) for name, parents in judged if len(parents) > 1]
-        for name, places in people_only.changes_of(workspace.repository, by, merges):
-            yield from ((name, f"only people may change {each.name}", True) for each in places)
-        standing: dict[FactId, list[tuple[FilePath, SectionPath]]] | None = None
-        marking = [row for row in judged if _MARKS.search(commits[row[0]].message)]
-        for name, parents in marking:
+        for name, places in people_only.changes_of(workspace.repository, by, merges) if by else ():
+            yield from ((name, f"only people may change {each.name}") for each in places)
+        marking = [name for name, _ in judged if _MARKS.search(commits[name].message)]
+        facts = self._facts(workspace, ends) if marking else {}
+        for name in marking:
             note = parse_message(commits[name].message)
             marked = {old for old, _ in note.supersedes} | {*note.retracts}
             marked |= {*chain(*note.contradicts, *note.resolves)}
-            if marked and standing is None:
-                standing = self._facts(workspace, next(iter(parents), name))
-            found = marked_place(by, [(standing or {}).get(each, []) for each in marked])
-            if found:
-                yield name, f"only people may change {found}", True
+            places_of = [facts.get(each, []) for each in marked]
+            if by and (found := marked_place(by, places_of)):
+                yield name, f"only people may change {found}"
 
     def _facts(
-        self, workspace: Workspace, commit: CommitId
+        self, workspace: Workspace, ends: tuple[CommitId, CommitId]
     ) -> dict[FactId, list[tuple[FilePath, SectionPath]]]:
-        """The places of each fact of memory in a commit."""
+        """The places of each fact of memory in two commits."""
         facts: dict[FactId, list[tuple[FilePath, SectionPath]]] = {}
         prefix = workspace.repository.prefix
         blobs = {
-            FilePath(path[len(prefix) :]): blob
+            (FilePath(path[len(prefix) :]), blob)
+            for commit in ends
             for path, blob in first_parent.blobs(self._repository, commit).items()
             if path.startswith(prefix) and workspace.kind_of(path[len(prefix) :]).is_memory
         }
-        contents = self._repository.contents(sorted({*blobs.values()}))
-        for path, blob in blobs.items():
-            try:
+        contents = self._repository.contents(sorted({blob for _, blob in blobs}))
+        for path, blob in blobs:
+            with suppress(PathProblem):
                 document = parse_bytes(contents[blob])
-            except PathProblem:
-                continue
-            for item in items(document):
-                facts.setdefault(item.fact.id, []).append((path, document.path_at(item.start)))
+                for item in items(document):
+                    facts.setdefault(item.fact.id, []).append((path, document.path_at(item.start)))
         return facts
 
     def _large(self, ids: Sequence[str]) -> set[str]:
