@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 from contextlib import closing
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import pytest
 from conftest import World
 from workspaces import NOW, Desk
 
+import mdmem
 from mdmem.cli import main
 from mdmem.memory import Memory
 from mdmem.memory.commit_hooks import staged_problems
@@ -323,3 +325,47 @@ def test_nothing_is_asked_where_there_are_no_rules(
     monkeypatch.setattr("mdmem.text.writers.changed_places", None)
     with closing(Memory.open(at.root, os.environ)) as opened:
         assert opened.apply(Remember("a cat", section="House rules", options=AGENT)).commit
+
+
+def test_the_library_refuses_it_too(at: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MDMEM_ADOPT", str(at.root))
+    with mdmem.open(at.root, actor="agent/x") as opened:
+        with pytest.raises(MdmemError) as caught:
+            opened.remember("a guest", section="House rules")
+        assert (caught.value.code, caught.value.details["place"]) == ("not-allowed", PLACE)
+        assert opened.remember("a guest", section="Facts").commit
+    with mdmem.open(at.root) as opened:
+        assert opened.remember("a guest stays", section="House rules").commit
+
+
+@pytest.mark.parametrize("verb", ["log", "remember", "edit"])
+def test_without_rules_an_agents_write_is_as_it_was(
+    at: Desk, verb: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The same bytes, commit and answer, whether this clone had rules once or never."""
+    words = {
+        "log": ["log", "x"],
+        "remember": ["remember", "x", "--section", "House rules"],
+        "edit": ["edit-section", "Kitchen", "--append", "- x"],
+    }[verb]
+    answers = []
+    at.git("tag", "before")
+    for settings in (None, "", "people_only = []\nagents_propose = false\n"):
+        at.git("reset", "-q", "--hard", "before")
+        if settings is None:
+            (at.root / "mdmem.toml").unlink()
+        else:
+            at.write("mdmem.toml", settings)
+        at.commit("settings")
+        at.write("mdmem.toml", "")
+        capsys.readouterr()
+        assert main([*words, "--actor", "agent/x"]) == 0
+        shown = re.sub(r"[0-9a-f]{10}", "", capsys.readouterr().out)
+        answers.append(
+            (
+                shown,
+                at.git("log", "-1", "--format=%B%an"),
+                at.git("ls-files", "-s", "memory", "MEMORY.md"),
+            )
+        )
+    assert answers[0] == answers[1] == answers[2]
