@@ -8,7 +8,7 @@ VENV := .venvs/$(or $(shell $(PYTHON) -c 'import sys; print("%d.%d" % sys.versio
 endif
 ROUNDS ?= 10
 STAMP := $(VENV)/.installed
-EXTRAS := adk anthropic langgraph mcp meaning model page vectors
+EXTRAS := adk anthropic fleet langgraph mcp meaning model page vectors
 # With compiled tests kept: to compile them anew each time takes seconds.
 PYTEST := PYTHONDONTWRITEBYTECODE= $(VENV)/bin/python -m pytest
 # In processes side by side.

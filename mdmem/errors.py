@@ -3,6 +3,7 @@
 from mdmem.model.errors import (
     DateProblem,
     FactProblem,
+    FleetProblem,
     HistoryProblem,
     LabelProblem,
     MdmemError,
@@ -23,6 +24,7 @@ from mdmem.model.errors import (
 __all__ = [
     "DateProblem",
     "FactProblem",
+    "FleetProblem",
     "HistoryProblem",
     "LabelProblem",
     "MdmemError",

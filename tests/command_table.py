@@ -238,6 +238,10 @@ ROWS: Mapping[str, Row] = {
         own=[("", UNSEEN)],
         printing=[()],
     ),
+    "fleet status": Row(fates=[("--fleet none.toml", NO_WRITE)], own=[], printing=[]),
+    "fleet index": Row(fates=[("--fleet none.toml", NO_WRITE)], own=[], printing=[]),
+    "fleet search": Row(fates=[("tea --fleet none.toml", NO_WRITE)], own=[], printing=[]),
+    "fleet purge": Row(fates=[("--fleet none.toml", NO_WRITE)], own=[], printing=[]),
     "context": Row(
         fates=[("tea", NO_WRITE)],
         own=[("tea", UNSEEN)],

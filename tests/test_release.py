@@ -36,7 +36,8 @@ def test_the_locks_have_what_is_needed():
     needed = [
         each
         for each in map(Requirement, requires("mdmem") or ())
-        if each.marker is None or not each.marker.evaluate({"extra": "dev"})
+        if each.marker is None
+        or not any(each.marker.evaluate({"extra": extra}) for extra in ("dev", "fleet-test"))
     ]
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     tools = (ROOT / "locks" / "build.in").read_text(encoding="utf-8").splitlines()[1:]

@@ -88,6 +88,7 @@ PLACES = {
     "vectors/store.py": ["vectors/"],
     "vectors/questions.py": ["vectors/", "vectors-failures"],
     "vectors/source.py": ["vectors/"],
+    "fleet/settings.py": ["fleet.clones/"],
     "workspace/__init__.py": ["boundary", "signatures.json"],
 }
 """The modules that read state, and what of it."""

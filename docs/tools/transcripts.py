@@ -31,6 +31,7 @@ PAGES = (
     ROOT / "docs/file-format.md",
     ROOT / "docs/machines.md",
     ROOT / "docs/obsidian.md",
+    ROOT / "docs/fleet.md",
     ROOT / "docs/signing.md",
     *(page for page in _CLIENTS if "```sh-session" in page.read_text(encoding="utf-8")),
     *sorted((ROOT / "tests/data/answers").glob("*.md")),

@@ -102,6 +102,12 @@ class GroupHelp(TyperGroup):
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
         return ["[OPTIONS]", "COMMAND", "…"]
 
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """A group alone means its `status`, if it has one."""
+        if "status" in self.commands and ctx.parent is not None and not args:
+            args = ["status"]
+        return super().parse_args(ctx, args)
+
     def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
         """Raises UsageProblem for an unknown word; the hint names the command that may be meant."""
         word = args[0]

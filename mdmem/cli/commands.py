@@ -99,6 +99,12 @@ COMMANDS: Mapping[str, CommandEntry] = {
     "facts": CommandEntry("searching", "facts", "Read", "mdmem facts --kind decision"),
     "recall": CommandEntry("searching", "recall", "Read", "mdmem recall --tag ops --tag deploy"),
     "tags": CommandEntry("searching", "tags", "Read", "mdmem tags"),
+    "fleet status": CommandEntry("fleets", "fleet_status", "Read", "mdmem fleet"),
+    "fleet index": CommandEntry("fleets", "fleet_index", "Read", "mdmem fleet index"),
+    "fleet search": CommandEntry(
+        "fleets", "fleet_search", "Read", 'mdmem fleet search "who runs the staging server"'
+    ),
+    "fleet purge": CommandEntry("fleets", "fleet_purge", "Read", "mdmem fleet purge"),
     "context": CommandEntry(
         "hosting", "context", "Brief an agent", 'mdmem context "where is the staging server"'
     ),
@@ -179,6 +185,7 @@ GROUPS = {
         "Keep notes on an agent's task until it is done.\n\nWith them an agent can continue after"
         " an interruption."
     ),
+    "fleet": ("Search all workspaces of an organisation.\n\nAlone, it says what the fleet holds."),
     "hooks": (
         "Install, remove or inspect the git hooks.\n\nThey check what is committed and keep the"
         " index up to date."

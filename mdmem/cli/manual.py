@@ -35,6 +35,8 @@ TOPICS = {
     "library": "In Python: mdmem.open, LangGraph's store",
     "agents": "How an agent uses mdmem",
     "machines": "Several machines, agents and people: mdmem sync, pools",
+    "fleet": "All memories of an organisation: index, search, who may read",
+    "fleet-cluster": "A fleet in ClickHouse: tables, users, purge",
     "obsidian": "A vault of Obsidian: what agents see, links, daily notes",
     "proposals": "Review: changes that a person decides",
     "signing": "Signed commits, lines for people alone, a server that refuses a push",
@@ -81,6 +83,7 @@ _TOPIC_ALIASES = {
         "systemd": "digest",
         "sharing": "machines",
         "pool": "machines",
+        "organisation": "fleet",
         "model": "vectors",
     },
 }

@@ -127,6 +127,12 @@ Client = Annotated[
         help=f"Only {', '.join(CLIENT_NAMES[:-1])} or {CLIENT_NAMES[-1]}.",
     ),
 ]
+FleetFile = Annotated[
+    str | None,
+    typer.Option(
+        "--fleet", metavar="FILE", help="The settings of the fleet. [default: your fleet.toml]"
+    ),
+]
 With = Annotated[
     list[str] | None,
     typer.Option(

@@ -175,6 +175,7 @@ TABLE: ParameterTable = {
         ("proposed", ("--proposed",), bool, False, False),
         ("added", ("--with",), list, None, False),
         ("alone", ("--alone",), bool, False, False),
+        ("fleet", ("--fleet",), bool, False, False),
         ("as_json", ("--json",), bool, False, False),
     ),
     "show": (

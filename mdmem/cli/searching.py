@@ -78,6 +78,9 @@ def search(
     ] = False,
     added: With = None,
     alone: Alone = False,
+    fleet: Annotated[
+        bool, typer.Option("--fleet", help="Search your fleet too: mdmem help fleet.")
+    ] = False,
     as_json: Json = False,
 ) -> Answer:
     """Find what memory says about something.
@@ -106,6 +109,7 @@ def search(
         sessions=sessions,
         words_only=words_only,
         days=not no_days,
+        fleet=fleet,
     )
     return (_search_proposed if proposed else _search)(open_memory(call), request)
 

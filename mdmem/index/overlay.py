@@ -187,9 +187,7 @@ class TermStatistics:
         for _, address in call_engine(self._searcher.search, every, 1, count=False).hits:
             row = parse_row(call_engine(self._searcher.doc, address)["row"][0])
             asked = query.statement_term(indexed.statement_label(row.entry))
-            account = call_engine(asked.explain, self._searcher, address).to_json()
-            if total := _TOTAL.search(account):
-                return float(total[1])
+            return counted(self._searcher, asked, address)
         return self._searcher.num_docs
 
     def adjusted(self, clauses: Sequence[Clause]) -> list[Clause]:
@@ -237,6 +235,12 @@ class PoolCounts:
 
     def _tokens(self, field: str) -> float:
         return sum(index.tokens(field) for index in self._indexes)
+
+
+def counted(searcher: tantivy.Searcher, asked: tantivy.Query, address: tantivy.DocAddress) -> float:
+    """The number of documents that the engine scores by, from its account of one that matches."""
+    total = _TOTAL.search(call_engine(asked.explain, searcher, address).to_json())
+    return float(total[1]) if total else searcher.num_docs
 
 
 def _parsed(account: str) -> tuple[int, float, float]:

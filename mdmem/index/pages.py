@@ -381,11 +381,21 @@ def files_as_they_are(workspace: Workspace, paths: Iterable[str]) -> Iterator[Fi
     """Files without their past, the newest first; those that cannot be read are left out."""
     for path in _newest_first(workspace, paths):
         with suppress(PathProblem, OSError):
-            data = files.read(workspace.root / path) or b""
-            with budget.reading(data):
-                page = _without_past(workspace, path, *_entries_and_about(workspace, path, data))
-                fields = file_fields(page, workspace.settings.language or ENGLISH)
-            yield fields
+            yield fields_of(workspace, path, files.read(workspace.root / path) or b"")
+
+
+def fields_of(workspace: Workspace, path: FilePath, data: bytes, above: str = "") -> FileFields:
+    """The documents of a file without its past, named from a folder `above` (`sub/`) on.
+
+    Raises PathProblem (`unsupported-file`).
+    """
+    with budget.reading(data):
+        page = _without_past(workspace, path, *_entries_and_about(workspace, path, data))
+        if above:
+            name = FilePath(above + path)
+            renamed = tuple(replace(entry, path=name) for entry in page.entries)
+            page = replace(page, path=name, entries=renamed)
+        return file_fields(page, workspace.settings.language or ENGLISH)
 
 
 def _entries_and_about(

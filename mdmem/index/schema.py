@@ -344,8 +344,7 @@ class IndexRow:
     workspace: str | None = None
 
 
-@cache
-def schema() -> Schema:
+def schema_builder() -> SchemaBuilder:
     """The fields of a document; days are ordinals, times epoch seconds.
 
     The labels of the origin are a separate field, since they come with the second part of an entry
@@ -364,7 +363,12 @@ def schema() -> Schema:
         builder.add_text_field(name, tokenizer_name=TERMS, index_option="freq")
     builder.add_text_field("tagged", tokenizer_name="raw", index_option="basic", fast=True)
     builder.add_bytes_field("row", stored=True)
-    return builder.build()
+    return builder
+
+
+@cache
+def schema() -> Schema:
+    return schema_builder().build()
 
 
 @dataclass(frozen=True, slots=True)
@@ -434,8 +438,9 @@ def in_file_order(rows: Iterable[IndexRow]) -> list[IndexRow]:
     return sorted(rows, key=lambda row: (row.entry.path, row.entry.start_line))
 
 
-def as_document(fields: dict[str, Any]) -> Document:
-    return Document.from_dict(fields, schema())
+def as_document(fields: dict[str, Any], of: Schema | None = None) -> Document:
+    """`of`: a schema with more fields than this one."""
+    return Document.from_dict(fields, of or schema())
 
 
 def document_fields(

@@ -14,7 +14,7 @@ from mdmem.context.parts import Paragraph, clean_line, write_block
 from mdmem.folder import layout
 from mdmem.lookup import lookup
 from mdmem.mcp.arguments import in_arguments
-from mdmem.mcp.tools import WORKSPACE
+from mdmem.mcp.tools import SCOPE, WORKSPACE
 from mdmem.memory import Memory
 from mdmem.model import FileKind, FilePath, Source
 from mdmem.model.errors import (
@@ -100,6 +100,7 @@ def _search(memory: Memory, call: ToolCall) -> str:
         until=values.get("until"),
         history=values.get("history", False),
         as_of=values.get("as_of"),
+        fleet=SCOPE in values,
     )
     return search_text(memory.search(request))
 

@@ -17,6 +17,7 @@ from queue import SimpleQueue
 from threading import Condition, Lock, Thread
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from mdmem import fleet
 from mdmem.mcp import arguments, protocol, tools
 from mdmem.mcp.protocol import (
     INTERNAL_ERROR,
@@ -122,7 +123,7 @@ class McpServer:
     ) -> None:
         self._folder, self._environment, self._send = folder, environment, send
         self._write_pool = write_pool
-        self._offered = tools.offered(read_only, write_pool)
+        self._offered = tools.offered(read_only, write_pool, fleet.is_named(environment))
         self._without_memory = False  # at the last list of tools
         self._client, self.calls = McpClient(), Calls(send)
         self._door: Door | None = None

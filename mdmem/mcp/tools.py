@@ -122,6 +122,10 @@ _SUPERSEDES = _text("id or text of the fact that this replaces")
 _SECTION = _text("heading, or 'A > B'")
 _FILE = _text("memory file, default MEMORY.md")
 WORKSPACE, _WORKSPACE = "workspace", _text("another workspace, by the name before its results")
+SCOPE, _SCOPE = (
+    "scope",
+    {"type": "string", "enum": ["fleet"], "description": "fleet: the organisation's memory too"},
+)
 
 # by name, in the order of the list
 TOOLS: Mapping[str, ToolDefinition] = {
@@ -143,6 +147,7 @@ TOOLS: Mapping[str, ToolDefinition] = {
                 "until": _text(),
                 "history": _flag("include what is no longer current"),
                 "as_of": _text("memory of a day or commit"),
+                SCOPE: _SCOPE,
             },
             writes=False,
             always=True,
@@ -265,14 +270,15 @@ STATUS: Mapping[str, Any] = {
 BEGIN_ANEW = "There is memory here now. To use it, begin a new session."
 
 
-def offered(read_only: bool, write_pool: bool = False) -> Mapping[str, ToolDefinition]:
+def offered(
+    read_only: bool, write_pool: bool = False, has_fleet: bool = False
+) -> Mapping[str, ToolDefinition]:
     tools = {name: tool for name, tool in TOOLS.items() if not (read_only and tool.writes)}
-    if write_pool:
-        return tools
+    hidden = {WORKSPACE: not write_pool, SCOPE: not has_fleet}
     return {
         name: replace(
             tool,
-            arguments={key: value for key, value in tool.arguments.items() if key != WORKSPACE},
+            arguments={key: value for key, value in tool.arguments.items() if not hidden.get(key)},
         )
         for name, tool in tools.items()
     }

@@ -471,6 +471,8 @@ class Memory:
             result = find(workspace, request, self._say, self._progress)
             if (seen := self._as_seen()).contents is not None:
                 result = module("queries.own_hits").in_search(seen, request, result)
+            if request.fleet:
+                result = module("fleet.asking").with_fleet(workspace, request, result)
             event.searched(module("queries.search").measure_answer(workspace, request, result))
         return result
 

@@ -29,6 +29,8 @@ the names of fields and verbs in their messages.
     │                         `remote-rewound`, `remote-purged`, `purge-unpushed`,
     │                         `remote-unrelated`, `sync-foreign`, `sync-conflict`, `sync-busy`,
     │                         `sync-timeout`, `protocol-not-allowed`
+    ├── FleetProblem          `no-fleet`, `fleet-readers`, `fleet-busy`, `fleet-partial`,
+    │                         `fleet-unreachable`, `fleet-refused`, `fleet-version`, `fleet-failed`
     ├── TranscriptProblem     `unknown-format`, `ambiguous`, `bad-line`
     ├── ProposalProblem       `proposal-not-found`, `part-not-found`, `already-rejected`,
     │                         `overtaken`, `nothing-committed`, `nothing-to-propose`,
@@ -257,6 +259,10 @@ class RepositoryProblem(MdmemError):
 
 class SyncProblem(MdmemError):
     """The remote and this machine cannot be brought together now."""
+
+
+class FleetProblem(MdmemError):
+    """The fleet cannot be asked or brought up to date now, or not by this asker."""
 
 
 class RefusedChange(MdmemError):

@@ -51,7 +51,8 @@ class Search:
     Without words it finds the newest entries, and needs something that narrows them. `actor` means
     the author where a commit names none. `history` adds what is no longer current; `as_of` (a date,
     a time or a commit) searches past memory; `sessions` adds messages of transcripts.
-    `words_only`: without vectors; `days`: those that the query names come first.
+    `words_only`: without vectors; `days`: those that the query names come first. `fleet`: the
+    user's fleet is asked too, and its hits come behind.
     """
 
     query: str = ""
@@ -73,6 +74,7 @@ class Search:
     sessions: bool = False
     words_only: bool = False
     days: bool = True
+    fleet: bool = False
 
     def __post_init__(self) -> None:
         require_single_tags(self.tags)

@@ -212,6 +212,20 @@ def clone(url: str, folder: Path, seconds: float, progress: Progress | None) -> 
         raise _failure(result, name, "git clone")
 
 
+def fetch_head(url: str, folder: Path, seconds: float) -> None:
+    """Bring the commit at the HEAD of a repository to that of a bare one of our own, without its
+    past. Raises SyncProblem as `clone`.
+    """
+    if not (folder / "HEAD").exists():
+        run(folder.parent, ("init", "--quiet", "--bare", "--initial-branch=main", str(folder)))
+    words = ("fetch", "--quiet", "--depth=1", "--no-tags", "--no-recurse-submodules", "--")
+    name, ssh = "the repository", _ssh_command(partial(setting, folder))
+    refspec = "+HEAD:refs/heads/main"
+    result = _run_online(folder, (*words, url, refspec), ssh, seconds, _late(name, seconds), None)
+    if result.status:
+        raise _failure(result, name, "git fetch")
+
+
 def _late(name: str, seconds: float) -> SyncProblem:
     return SyncProblem("sync-timeout", f"{name} did not answer within {seconds:g} seconds")
 

@@ -71,6 +71,8 @@ FIELDS: Mapping[str, str] = {
     "PresenceView": "path section came=came.commit came_at=came.time went went_at ended_by merged",
     "PresenceView.merged": "commit time",
     # searching
+    "FleetIndexed": "indexed unchanged dropped failed",
+    "FleetState": "repositories rows bytes shards answering behind missing",
     "SearchResult": "query as_of commits? commit stale hits vectors! since! until! missing!",
     "Hit": _HIT,
     "Explanation": "parts factors",

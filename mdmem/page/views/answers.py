@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from datetime import timedelta
 from itertools import islice
 
+from mdmem import fleet
 from mdmem.model import FactId, Source, Status
 from mdmem.model.prompts import (
     BuildContext,
@@ -88,7 +89,7 @@ def _lines(block: ContextBlock) -> Iterator[tuple[str, str, FactId | None]]:
 _MOST_HITS = 30
 _MOST_FILES = 6
 _DAYS = {"7 days": 7, "30 days": 30}
-_FILTERS = ("q", "tag", "kind", "source", "since", "file", "history", "at")
+_FILTERS = ("q", "tag", "kind", "source", "since", "file", "history", "fleet", "at")
 
 
 def search(reader: Reader, query: Query) -> Page:
@@ -187,7 +188,7 @@ def _days(reader: Reader, asked: str) -> Iterator[tuple[str, str, str]]:
 
 
 def _request(asked: Query) -> Search | None:
-    if not asked.keys() - {"at", "history", "source", "file"}:
+    if not asked.keys() - {"at", "history", "source", "file", "fleet"}:
         return None
     return Search(
         query=asked.get("q", ""),
@@ -199,6 +200,7 @@ def _request(asked: Query) -> Search | None:
         file=asked.get("file"),
         history="history" in asked,
         as_of=asked.get("at"),
+        fleet="fleet" in asked,
     )
 
 
@@ -217,6 +219,7 @@ def _filters(
         },
         "file": {path.rpartition("/")[2]: path for path in list(files)[:_MOST_FILES]},
         "history": {"show": "1"},
+        "fleet": {"too": "1"} if fleet.is_named(reader.memory.workspace.environment) else {},
     }
     rows = []
     for name, any_value in _ANY.items():
@@ -246,4 +249,5 @@ _ANY = {
     "since": "any time",
     "file": "any",
     "history": "hide",
+    "fleet": "without",
 }

@@ -1,0 +1,18 @@
+CREATE SETTINGS PROFILE IF NOT EXISTS mdmem_index SETTINGS log_queries = 0 CONST;
+
+CREATE SETTINGS PROFILE IF NOT EXISTS mdmem_search SETTINGS readonly = 2 CONST,
+    log_queries = 0 CONST, max_execution_time = 5 MIN 1 MAX 5,
+    max_memory_usage = 1000000000 MIN 1 MAX 1000000000,
+    max_rows_to_read = 100000000 MIN 1 MAX 100000000;
+
+CREATE USER IF NOT EXISTS mdmem_index IDENTIFIED BY 'PASSWORD' SETTINGS PROFILE 'mdmem_index';
+
+CREATE USER IF NOT EXISTS mdmem_search IDENTIFIED BY 'PASSWORD' SETTINGS PROFILE 'mdmem_search';
+
+GRANT SELECT, INSERT, ALTER DELETE, OPTIMIZE ON DATABASE.* TO mdmem_index;
+
+GRANT SELECT ON system.parts TO mdmem_index, mdmem_search;
+
+GRANT CLUSTER, REMOTE ON *.* TO mdmem_index;
+
+GRANT SELECT ON DATABASE.* TO mdmem_search;
