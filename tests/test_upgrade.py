@@ -5,7 +5,9 @@ import os
 import re
 import shutil
 import sqlite3
+import sys
 from contextlib import closing
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -240,6 +242,8 @@ class TestConnections:
     """What 0.3.0 was connected to goes on by itself, and says what is to be renewed."""
 
     def test_settings_and_a_pool(self, upgraded: Shell):
+        programs = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+        upgraded.patch.setenv("PATH", programs)  # where the plugin looks for mdmem
         assert "ten countries" in upgraded.run("search", "Danube").out
         assert "code:MEMORY.md" in upgraded.run("search", "release").out
         findings = upgraded.run("doctor", "--json").answer["findings"]

@@ -418,6 +418,7 @@ class TestStaged:
             "sub/gone.md": (None, f"{text}gone.md".encode(), None),
             "sub/changed.md": (None, f"{text}changed.md".encode(), b"changed\n"),
             "sub/added.md": (None, None, b"added\n"),
+            "sub/now.txt": ("sub/was.md", f"{text}was.md".encode(), f"{text}was.md".encode()),
             "sub/now.md": ("sub/was.txt", f"{text}was.txt".encode(), f"{text}was.txt".encode()),
         }
         paths = {

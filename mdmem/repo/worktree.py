@@ -470,7 +470,7 @@ class Repository:
         )
 
     def staged(self, index_file: str | None) -> list[StagedFile]:
-        """The work tree's staged changes of Markdown, settings and attributes.
+        """The work tree's staged changes of Markdown, settings and attributes, by any name.
 
         `index_file`: the index that a hook names (`GIT_INDEX_FILE`).
         """
