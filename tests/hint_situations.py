@@ -613,6 +613,27 @@ _GUESSES = [
 ]
 SITUATIONS = [*_GUESSES, *_FAILURES, *_MORE]
 NOT_FROM_HERE: dict[str, tuple[str, ...]] = {
+    "a fleet has to be there: test_fleet": (
+        "cli/fleets.py: to bring it up to date: mdmem fleet index",
+        "fleet/clickhouse.py: Ask again.",
+        "fleet/folder.py: Is its disk full? If not, remove …, and: mdmem fleet index",
+        "fleet/folder.py: Name another one.",
+        "fleet/folder.py: Try again.",
+        "fleet/folder.py: another mdmem has been writing … for 30 s",
+        "fleet/folder.py: mdmem fleet index",
+        "fleet/settings.py: It may have ….",
+        "fleet/settings.py: Ask as yourself.",
+        "fleet/settings.py: Name a command that knows them.",
+        'fleet/settings.py: at = "/srv/mdmem-fleet", repositories and readers go there: mdmem help',
+        "fleet/settings.py: chmod 700 …",
+        "fleet/settings.py: … names it.",
+    ),
+    "commits have to be signed, or pushed: test_signed_commits, test_pushes": (
+        "folder/hook_files.py: input=$(cat); printf '%s\\n' \"$input\" | mdmem check --push || exit 1",
+        "folder/hook_files.py: Add there, before it reads what is pushed:\n  …",
+        "health/contents.py: To undo it: mdmem revert …",
+        'repo/signatures.py: Name a file outside of the repository: … = "~/.ssh/allowed_signers"',
+    ),
     "nothing is piped in: test_cli_writes": ("cli/writing.py: To remove the section: --delete",),
     "a disk, a program or a record of mdmem's own has to fail: test_recover, test_doctor_state, test_adoption, test_state, test_reading_budget": (
         "workspace/adoption.py: Name folders by globs instead: adopt = [...] in config.toml.",

@@ -790,6 +790,7 @@ FAILURES = [
         prepare=lambda shell: shell.git("remote", "add", "origin", "vault::nothing"),
         hints="git config --global protocol.vault.allow always",
     ),
+    Failure("no-fleet", ("fleet",), hints="mdmem help fleet"),
     Failure("too-many-parts", ("propose", "many"), prepare=many_parts),
     Failure("too-many-parts", ("log", "x", *OF_BOT), prepare=many_parts),
     Failure("checked-out", ("log", "x", *OF_BOT), prepare=proposed_and_checked_out),
@@ -815,6 +816,18 @@ NOT_FROM_HERE = {
             "sync-timeout",
         ),
         "a remote has to be there: test_remotes, test_syncing",
+    ),
+    **dict.fromkeys(
+        (
+            "fleet-busy",
+            "fleet-failed",
+            "fleet-partial",
+            "fleet-readers",
+            "fleet-refused",
+            "fleet-unreachable",
+            "fleet-version",
+        ),
+        "a fleet has to be there: test_fleet, test_fleet_clickhouse",
     ),
     "unknown-format": "a digest goes on with other files",
     **dict.fromkeys(

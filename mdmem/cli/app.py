@@ -104,8 +104,9 @@ class GroupHelp(TyperGroup):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """A group alone means its `status`, if it has one."""
-        if "status" in self.commands and ctx.parent is not None and not args:
-            args = ["status"]
+        is_alone = all(word[:1] == "-" and word not in ("-h", "--help") for word in args)
+        if is_alone and ctx.parent is not None and "status" in self.commands:
+            args = [*args, "status"]
         return super().parse_args(ctx, args)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:

@@ -99,12 +99,12 @@ COMMANDS: Mapping[str, CommandEntry] = {
     "facts": CommandEntry("searching", "facts", "Read", "mdmem facts --kind decision"),
     "recall": CommandEntry("searching", "recall", "Read", "mdmem recall --tag ops --tag deploy"),
     "tags": CommandEntry("searching", "tags", "Read", "mdmem tags"),
-    "fleet status": CommandEntry("fleets", "fleet_status", "Read", "mdmem fleet"),
-    "fleet index": CommandEntry("fleets", "fleet_index", "Read", "mdmem fleet index"),
+    "fleet status": CommandEntry("fleets", "fleet_status", PLUMBING, "mdmem fleet"),
+    "fleet index": CommandEntry("fleets", "fleet_index", PLUMBING, "mdmem fleet index"),
     "fleet search": CommandEntry(
-        "fleets", "fleet_search", "Read", 'mdmem fleet search "who runs the staging server"'
+        "fleets", "fleet_search", PLUMBING, 'mdmem fleet search "who runs the staging server"'
     ),
-    "fleet purge": CommandEntry("fleets", "fleet_purge", "Read", "mdmem fleet purge"),
+    "fleet purge": CommandEntry("fleets", "fleet_purge", PLUMBING, "mdmem fleet purge"),
     "context": CommandEntry(
         "hosting", "context", "Brief an agent", 'mdmem context "where is the staging server"'
     ),

@@ -42,7 +42,7 @@ from mdmem.model.errors import (
     RepositoryProblem,
     StorageProblem,
     WorkspaceProblem,
-    shell_word,
+    verb,
 )
 from mdmem.startup.records import replace
 from mdmem.text.terms import ENGLISH, encodable, most_used
@@ -117,8 +117,7 @@ class FolderEngine:
         try:
             yield
         except StorageProblem as problem:
-            remedy = f"rm -r {shell_word(self._folder)}, and mdmem fleet index"
-            hint = f"Is its disk full? If not, make it anew: {remedy}"
+            hint = f"Is its disk full? If not, remove {self._folder}, and: {verb('fleet index')}"
             raise FleetProblem("fleet-failed", problem.message, hint) from problem
 
     def _now(self) -> _State:
@@ -126,7 +125,7 @@ class FolderEngine:
         if self._state is None or self._state.stamp != stamp:
             if stamp is None:
                 raise FleetProblem(
-                    "no-fleet", f"nothing is indexed in {self._folder}", "mdmem fleet index"
+                    "no-fleet", f"nothing is indexed in {self._folder}", verb("fleet index")
                 )
             with self._in_own_words():
                 self._state = _read(schema.prepared(self._open()).searcher(), stamp)

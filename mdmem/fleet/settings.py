@@ -18,7 +18,7 @@ from mdmem.fleet import settings_path
 from mdmem.fleet.engine import Engine, Readable
 from mdmem.fleet.folder import FolderEngine
 from mdmem.folder import config
-from mdmem.model.errors import FleetProblem, UsageProblem, WorkspaceProblem
+from mdmem.model.errors import FleetProblem, UsageProblem, WorkspaceProblem, verb
 from mdmem.repo import Repository
 from mdmem.repo.runner import TimeUpError, TooMuchOutputError, converse
 from mdmem.startup import late
@@ -104,7 +104,7 @@ class Fleet:
         owns = self._is_own
         if reader is not None and not owns:
             message = "only the fleet's own account asks for others"
-            raise FleetProblem("fleet-readers", message, "Leave out --reader.")
+            raise FleetProblem("fleet-readers", message, "Ask as yourself.")
         if isinstance(self.settings.readers, str):
             if reader is not None:
                 message = 'readers = "owner" says nothing of others'
@@ -200,7 +200,7 @@ def read_settings(environment: Mapping[str, str], file: Path | None = None) -> F
     except (OSError, ValueError) as problem:
         raise WorkspaceProblem("bad-settings", f"{path}: {problem}") from problem
     if path is None or values is None:
-        hint = 'at = "/srv/mdmem-fleet", repositories and readers go there: mdmem help fleet'
+        hint = f'at = "/srv/mdmem-fleet", repositories and readers go there: {verb("help")} fleet'
         raise FleetProblem("no-fleet", f"no {path or 'fleet.toml'}", hint)
     return _checked(path, {name: _with_home(value) for name, value in values.items()})
 
