@@ -218,6 +218,25 @@ def test_a_workspace_may_be_a_folder(server: Server) -> None:
     assert server.push() == ["by agent/x: only people may change SOUL.md"]
 
 
+@pytest.mark.parametrize("mode", ["120000", "160000"], ids=["link", "submodule"])
+@pytest.mark.parametrize("path", ["memory.md", "memory/team/a.md"])
+def test_a_place_is_nothing_but_a_file(server: Server, mode: str, path: str) -> None:
+    """A link would show another text there, and a submodule a whole folder."""
+    before = server.commit("by Ada", **{"mdmem.toml": f'{RULES[:-2]}, "memory/team/*.md"]\n'})
+    assert server.push() == []
+    name = server.git("rev-parse", "HEAD:SOUL.md") if mode == "120000" else before
+    server.git("update-index", "--add", "--cacheinfo", f"{mode},{name},{path}")
+    server.git("commit", "-q", "--no-verify", "-m", AGENT)
+    (found,) = server.push()
+    assert found.startswith(f"by agent/x: only people may change {path}")
+    tree = server.git("rev-parse", "HEAD^{tree}")
+    server.git("reset", "-q", "--hard", before)
+    side = server.commit(AGENT, **{"memory/cats.md": "# Cats\n"})
+    merged = server.git("commit-tree", "-p", before, "-p", side, "-m", AGENT, tree)
+    server.git("reset", "-q", "--hard", merged)
+    assert found in server.push(), "by a merge"
+
+
 # Merges.
 
 

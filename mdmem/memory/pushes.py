@@ -252,7 +252,7 @@ class _PushJudge:
             ]
             ids = sorted({blob for *_, blobs in changes for blob in blobs if blob})
             large = self._large(ids)
-            contents = self._repository.contents([each for each in ids if each not in large])
+            contents = people_only.contents(self._repository, {*ids} - large)
             for name, path, blobs in changes:
                 *before, after = (contents.get(blob or "") for blob in blobs)
                 is_agents = name in agents and not is_aside and len(before) == 1

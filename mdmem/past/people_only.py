@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from mdmem.folder.layout import is_markdown
 from mdmem.merge import merge_by_section
@@ -44,6 +44,13 @@ def changes_of(
             yield name, min(found, key=len)
 
 
+def contents(repository: Repository, versions: Iterable[str | None]) -> dict[str, bytes]:
+    """The bytes of versions of files; of what is no file some that no text has."""
+    names = sorted({*filter(None, versions)})
+    others = {name: f"\0{name}".encode() for name in names if " " in name}
+    return repository.contents([name for name in names if name not in others]) | others
+
+
 def _read(
     repository: Repository, by: Rules, groups: Sequence[Rows]
 ) -> Iterator[Iterator[WrittenFile]]:
@@ -57,10 +64,9 @@ def _read(
         ]
         for rows in groups
     ]
-    ids = {blob for rows in owned for _, blobs in rows for blob in blobs if blob}
-    contents = repository.contents(sorted(ids))
+    read = contents(repository, (blob for rows in owned for _, blobs in rows for blob in blobs))
     for rows in owned:
-        texts = ((own, [contents.get(blob or "") for blob in blobs]) for own, blobs in rows)
+        texts = ((own, [read.get(blob or "") for blob in blobs]) for own, blobs in rows)
         yield (WrittenFile(own, _merged(own, *before), after) for own, (*before, after) in texts)
 
 
@@ -69,8 +75,8 @@ def _merges(repository: Repository, merge: CommitId, parents: Parents) -> Iterat
     ours, theirs = parents[0], parents[-1]
     tree = repository.at_root()
     bases = first_parent.merge_bases(repository, ours, theirs) if len(parents) == 2 else [theirs]
-    sides = [first_parent.blobs(tree, commit) for commit in (ours, theirs, merge)]
-    for base in [first_parent.blobs(tree, each) for each in bases] or [_NO_COMMIT]:
+    sides = [first_parent.versions_in(tree, commit) for commit in (ours, theirs, merge)]
+    for base in [first_parent.versions_in(tree, each) for each in bases] or [_NO_COMMIT]:
         versions = base, *sides
         rows = [(path, [each.get(path) for each in versions]) for path in set().union(*versions)]
         yield [row for row in rows if len({*row[1]}) > 1]

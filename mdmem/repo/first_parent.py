@@ -44,11 +44,13 @@ _CHANGED_FILES = (
     *("--", MARKDOWN),
 )
 _ANY_FILES = ("--raw", "--no-abbrev", "--no-renames")
-_FILE_MODES = (b"100644", b"100755")
+_FILE_MODES, _NO_MODE = (b"100644", b"100755"), b"000000"
 _OFFSET = late.pattern(r"([+-])(\d\d)(\d\d)")
 Parents = tuple[CommitId, ...]
 Rows = list[tuple[FilePath, list[str | None]]]
-"""Files, each with its blobs in several versions; None: no file."""
+"""Files, each with its blobs in several versions; None: no file. A link or a submodule is its mode
+and id with a blank between them.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -408,9 +410,15 @@ def changes_of_trees(repository: Repository, ids: Iterable[str]) -> dict[str, Ro
             continue
         words = field.lstrip(b":").split(b" ")
         modes = zip(words, words[len(words) // 2 :], strict=False)
-        blobs = [blob.decode() if mode in _FILE_MODES else None for mode, blob in modes]
-        rows.append((FilePath(os.fsdecode(next(fields))), blobs[: len(words) // 2]))
+        versions = [_version(mode, name) for mode, name in modes]
+        rows.append((FilePath(os.fsdecode(next(fields))), versions[: len(words) // 2]))
     return changes
+
+
+def _version(mode: bytes, name: bytes) -> str | None:
+    if mode in _FILE_MODES:
+        return name.decode()
+    return None if mode == _NO_MODE else f"{mode.decode()} {name.decode()}"
 
 
 def changed_files(
@@ -442,12 +450,17 @@ def touching_commits(
 
 
 def blobs(repository: Repository, commit: CommitId) -> dict[FilePath, str]:
+    listed = versions_in(repository, commit)
+    return {path: name for path, name in listed.items() if " " not in name}
+
+
+def versions_in(repository: Repository, commit: CommitId) -> dict[FilePath, str]:
+    """All that is in a commit, as in `Rows`."""
     rows = repository.git("ls-tree", "-r", "-z", commit).split(b"\0")
     listed = (row.partition(b"\t") for row in rows if row)
     return {
-        FilePath(os.fsdecode(path)): attributes.split()[2].decode()
+        FilePath(os.fsdecode(path)): _version(*attributes.split()[::2]) or ""
         for attributes, _, path in listed
-        if attributes.startswith(_FILE_MODES)
     }
 
 
