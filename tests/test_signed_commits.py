@@ -334,6 +334,20 @@ def test_an_old_commit_that_is_merged_late_is_not_reached(signing: Signing):
     assert sources[KITS] == "inferred", "a merge vouches for none of what it brings"
 
 
+def test_a_merge_by_a_stranger_does_not_move_the_beginning(signing: Signing):
+    """Its first parent is the stranger's line, so that the next commit of Ada is the first there."""
+    signing.settings()
+    signed = (*signing.ada.settings(), "commit", "-q", "--allow-empty", "-m")
+    signing.at.git(*signed, "from here on")
+    signing.at.git("switch", "-qc", "strange", "HEAD^")
+    signing.add("owes Mallory money")
+    signing.at.git("merge", "-q", "--no-ff", "-m", "merge", "main")
+    assert signing.sources()["owes Mallory money"] == "inferred"
+    signing.at.git(*signed, "later")
+    sources = signing.sources()
+    assert (sources[OLD], sources["owes Mallory money"]) == ("user-stated", "inferred")
+
+
 def test_keys_that_expired_or_that_nobody_knows(signing: Signing):
     write_signers(signing.signers, {EMAIL: signing.ada}, 'valid-before="20260301"')
     signing.settings()

@@ -6,7 +6,6 @@ Nobody who searches waits for that: until git was asked, a commit counts as unsi
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from itertools import takewhile
 from pathlib import Path
 
 from mdmem.folder import files
@@ -15,7 +14,7 @@ from mdmem.model.trail import TrailCommit
 from mdmem.past import trail_update
 from mdmem.past.lines import nearest_commits
 from mdmem.past.messages import parse_trailers
-from mdmem.repo import first_parent
+from mdmem.repo import Repository, first_parent
 from mdmem.repo.signatures import (
     KnownSignatures,
     load_signatures,
@@ -53,16 +52,16 @@ def verify(workspace: Workspace, most: int | None = None) -> bool:
         commits = trail.commits_after()
         line = first_parent.line(repository) if settings.verify == "require" and commits else []
         while True:
-            unknown = _unknown(known, commits, line, people)
+            unknown = _unknown(known, commits, _beginning(repository, known, line, people))
             some = unknown[:_BATCH] if most is None or len(unknown) <= most else []
             answers = signatures(repository.folder, some, signers)
-            is_done = len(some) == len(unknown)
-            now = KnownSignatures(
-                judged if is_done else judged[:1], {**known.by_commit, **answers}, known.stating
-            )
+            now = KnownSignatures(judged[:1], {**known.by_commit, **answers}, known.stating)
+            beginning = _beginning(repository, now, line, people)
+            if is_done := not _unknown(now, commits, beginning):
+                now = replace(now, judged=judged)
             if line:
                 persons = _persons(now, people)
-                first = next((each for each in line if each in persons), None)
+                first = next((each for each in beginning if is_done and each in persons), None)
                 reached_by = nearest_commits(workspace, trail, first) if first else ()
                 stating = (
                     each.commit
@@ -84,17 +83,27 @@ def _persons(known: KnownSignatures, people: Collection[str]) -> Collection[Comm
     return {commit for commit, name in signed.items() if name in persons}
 
 
-def _unknown(
+def _beginning(
+    repository: Repository,
     known: KnownSignatures,
-    commits: Sequence[TrailCommit],
     line: Sequence[CommitId],
     people: Collection[str],
+) -> Sequence[CommitId]:
+    """The commits up to the first of a line that a person signed, parents first.
+
+    A person may have signed some of it: whoever merges may make any line the first.
+    """
+    persons = _persons(known, people)
+    first = next((each for each in line if each in persons), None)
+    return [name for name, _ in first_parent.commits_reached(repository, first)] if first else line
+
+
+def _unknown(
+    known: KnownSignatures, commits: Sequence[TrailCommit], beginning: Sequence[CommitId]
 ) -> list[CommitId]:
     """The commits that git is to be asked about, first those on which most depends."""
-    persons = _persons(known, people)
-    before_first = takewhile(lambda commit: commit not in persons, line)
     claims_first = sorted(commits, key=lambda each: not _may_state(each))
-    names = dict.fromkeys([*before_first, *(each.commit for each in claims_first)])
+    names = dict.fromkeys([*beginning, *(each.commit for each in claims_first)])
     return [each for each in names if each not in known.by_commit]
 
 
