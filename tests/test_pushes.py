@@ -285,6 +285,25 @@ def test_a_merge_of_an_agents_branch_brings_its_commits(server: Server) -> None:
     assert server.push() == [f"by agent/x: {PLACE}"]
 
 
+def test_a_merge_of_several_brings_no_old_text_back(server: Server) -> None:
+    old = server.head()
+    new = server.change("no shoes", "no boots", "by Ada")
+    assert server.push() == []
+    other = server.commit(AGENT, **{"memory/cats.md": "# Cats\n"})
+    server.git("reset", "-q", "--hard", new)
+    third = server.commit(AGENT, **{"memory/dogs.md": "# Dogs\n"})
+
+    def merge_of(text: str, *parents: str) -> list[str]:
+        words = [word for parent in parents for word in ("-p", parent)]
+        merged = server.git("commit-tree", *words, "-m", AGENT, f"{text}^{{tree}}")
+        server.git("reset", "-q", "--hard", merged)
+        return server.push()
+
+    assert merge_of(old, old, other, third) == [f"by agent/x: {PLACE}"]
+    assert merge_of(old, old, new, third) == [f"by agent/x: {PLACE}"]
+    assert merge_of(third, new, other, third) == []
+
+
 # What every commit is judged for.
 
 

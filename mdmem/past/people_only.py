@@ -37,11 +37,19 @@ def changes_of(
         rows = first_parent.changes_of_trees(repository, single) if single else {}
         changes = _read(repository, by, [rows.get(name, []) for name, _ in chunk])
         for (name, parents), files in zip(chunk, changes, strict=True):
-            found = [list(changed_places(by, files))]
+            found = list(changed_places(by, files))
             if len(parents) > 1:
-                merged = _read(repository, by, list(_merges(repository, name, parents)))
-                found = [list(changed_places(by, each)) for each in merged]
-            yield name, min(found, key=len)
+                sides = ((name, parents[0], each) for each in parents[1:])
+                found = max((_beyond(repository, by, *each) for each in sides), key=len)
+            yield name, found
+
+
+def _beyond(
+    repository: Repository, by: Rules, merge: CommitId, ours: CommitId, theirs: CommitId
+) -> list[ChangedPlace]:
+    """What a merge changes beyond two of its sides, by that of their bases which explains most."""
+    merged = _read(repository, by, list(_merges(repository, merge, ours, theirs)))
+    return min((list(changed_places(by, each)) for each in merged), key=len)
 
 
 def contents(repository: Repository, versions: Iterable[str | None]) -> dict[str, bytes]:
@@ -70,11 +78,12 @@ def _read(
         yield (WrittenFile(own, _merged(own, *before), after) for own, (*before, after) in texts)
 
 
-def _merges(repository: Repository, merge: CommitId, parents: Parents) -> Iterator[Rows]:
+def _merges(
+    repository: Repository, merge: CommitId, ours: CommitId, theirs: CommitId
+) -> Iterator[Rows]:
     """The files that differ in a merge, its sides and their base; for each of their bases."""
-    ours, theirs = parents[0], parents[-1]
     tree = repository.at_root()
-    bases = first_parent.merge_bases(repository, ours, theirs) if len(parents) == 2 else [theirs]
+    bases = first_parent.merge_bases(repository, ours, theirs)
     sides = [first_parent.versions_in(tree, commit) for commit in (ours, theirs, merge)]
     for base in [first_parent.versions_in(tree, each) for each in bases] or [_NO_COMMIT]:
         versions = base, *sides
