@@ -518,6 +518,12 @@ def test_a_range_is_checked_in_ci(
     assert main(["check", "--push", "HEAD..HEAD"]) == 0
     for words in (["HEAD"], [f"{ZEROS}..HEAD"], ["HEAD^..HEAD", "x"], ["HEAD^..HEAD", "--staged"]):
         assert main(["check", "--push", *words]) == 2
+    base = server.git("rev-parse", "HEAD^")
+    server.git("branch", "pulled", base)
+    server.change("Oslo", "Bergen")
+    server.git("switch", "-q", "pulled")
+    server.commit(AGENT, **{"memory/cats.md": "# Cats\n"})
+    assert main(["check", "--push", "main..HEAD"]) == 0, "a pull request may be behind"
 
 
 def test_the_check_of_a_forge_works_as_the_page_has_it(

@@ -430,7 +430,7 @@ def _check_push(call: Call, ranges: Sequence[str], has_others: bool) -> Answer:
     ends = [each.split("..") for each in ranges]
     if not all(len(each) == 2 and all(end.strip("0") for end in each) for each in ends):
         raise UsageProblem(f"{ranges[0]} is not OLD..NEW, with two commits")
-    lines = [f"{old} {new} refs/heads/pushed" for old, new in ends]
+    lines = [f"{old} {new} refs/heads/.." for old, new in ends]
     lines = lines or sys.stdin.read().splitlines()
     found = memory.check_push(Path(call.workspace or "."), os.environ, lines)
     said = tuple(line if refuses else f"warning: {line}" for line, refuses in found)

@@ -152,7 +152,10 @@ class _PushJudge:
             return
         commits = branch_commits.commits_not_in(repository, [new], base)
         agents = self._agents(commits)
-        is_forward = new == base or any(base in each.parents for each in commits.values())
+        is_range = name == ".."  # which no branch is called; a pull request may be behind
+        is_forward = (
+            is_range or new == base or any(base in each.parents for each in commits.values())
+        )
         if old and not is_forward and not is_aside:
             purges = (
                 each.id
