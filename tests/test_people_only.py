@@ -16,7 +16,7 @@ from mdmem.memory import Memory
 from mdmem.memory.commit_hooks import staged_problems
 from mdmem.model import FileKind, FilePath
 from mdmem.model.errors import MdmemError, RepositoryProblem, WorkspaceProblem
-from mdmem.model.writes import Contradict, Log, Remember, Save, WriteOptions
+from mdmem.model.writes import Action, Contradict, EditSection, Log, Remember, Save, WriteOptions
 from mdmem.text.writers import Rules, WrittenFile, changed_places, marked_place
 
 SEED = """# Memory
@@ -207,6 +207,19 @@ def test_pending_edits_of_a_place_are_a_persons_to_save(at: Desk) -> None:
         assert opened.apply(Remember("a cat", section="Facts", options=AGENT)).commit
         at.write("MEMORY.md", at.read("MEMORY.md").replace("Oslo", "Bergen"))
         assert opened.apply(Remember("a dog", section="Facts", options=AGENT)).commit
+
+
+def test_a_workspace_made_inside_frees_no_place(at: Desk) -> None:
+    at.write("memory/team/rules.md", "# Rules\n\n- no shoes\n")
+    at.write("mdmem.toml", 'people_only = ["memory/team/*.md"]\n')
+    at.git("add", "-A")
+    at.git("commit", "-qm", "rules")
+    at.write("memory/team/mdmem.toml", "")
+    edit = ("Rules", Action.APPEND, "- no boots either", "", "rules.md")
+    inner = Memory.open(at.root / "memory" / "team", os.environ)
+    with pytest.raises(WorkspaceProblem, match=r"people may change memory/team/rules\.md"):
+        inner.apply(EditSection(*edit, options=AGENT))
+    assert inner.apply(EditSection(*edit)).commit
 
 
 def test_a_mark_on_a_log_is_judged_too(at: Desk) -> None:

@@ -13,7 +13,7 @@ from mdmem.model import SETTINGS_NAME, CommitId, FilePath, SectionPath
 from mdmem.model.errors import MdmemError, RepositoryProblem, WorkspaceProblem, field, verb
 from mdmem.repo import git_files
 from mdmem.startup import late
-from mdmem.workspace import Workspace
+from mdmem.workspace import Workspace, all_workspaces_of
 
 if TYPE_CHECKING:
     from mdmem.text.writers import Rules
@@ -95,7 +95,24 @@ def require_permitted(
     marked: Iterable[Iterable[tuple[FilePath, SectionPath]]],
     can_propose: bool,
 ) -> None:
-    """Refuse an agent, as `Workspace.require_permitted` says."""
+    """Refuse an agent, as `Workspace.require_permitted` says, by the rules around it as well."""
+    view, written, facts = workspace.repository, [*changes], [[*each] for each in marked]
+    folder = view.root / view.prefix
+    known = all_workspaces_of(view, [folder], workspace.environment) if view.prefix else {}
+    around = [each for each in known.get(folder, ()) if each.repository.prefix != view.prefix]
+    for each in (workspace, *around):
+        start = view.prefix.removeprefix(each.repository.prefix)
+        named = [(FilePath(f"{start}{path}"), old, new) for path, old, new in written]
+        places = [[(FilePath(f"{start}{path}"), at) for path, at in fact] for fact in facts]
+        _require_permitted(each, named, places, can_propose)
+
+
+def _require_permitted(
+    workspace: Workspace,
+    changes: Iterable[tuple[FilePath, bytes | None, bytes | None]],
+    marked: Iterable[Iterable[tuple[FilePath, SectionPath]]],
+    can_propose: bool,
+) -> None:
     repository = workspace.repository
     if (rules := rules_of(workspace)) is None:
         return
