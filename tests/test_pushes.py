@@ -304,6 +304,30 @@ def test_a_merge_of_several_brings_no_old_text_back(server: Server) -> None:
     assert merge_of(third, new, other, third) == []
 
 
+def test_a_crosswise_merge_takes_back_nothing_that_people_did(server: Server) -> None:
+    """Of its two bases one has the text before the people's two changes, as has the newest."""
+    first = server.head()
+    second = server.change("no shoes", "no boots", "by Ada")
+    third = server.change("no boots", "no shoes", "by Ada")
+    assert server.push() == []
+    server.git("reset", "-q", "--hard", first)
+    aside = server.commit(AGENT, **{"memory/cats.md": "# Cats\n"})
+
+    def merge_of(text: str, *parents: str) -> str:
+        server.git("reset", "-q", "--hard", aside)
+        path = "MEMORY.md"
+        server.git("checkout", "-q", text, "--", path)
+        tree = server.git("write-tree")
+        words = [word for parent in parents for word in ("-p", parent)]
+        return server.git("commit-tree", *words, "-m", AGENT, tree)
+
+    old, new = merge_of(second, second, aside), merge_of(third, third, aside)
+    server.git("reset", "-q", "--hard", merge_of(second, new, old))
+    assert server.push() == [f"by agent/x: {PLACE}"]
+    server.git("reset", "-q", "--hard", merge_of(third, new, old))
+    assert server.push() == []
+
+
 # What every commit is judged for.
 
 

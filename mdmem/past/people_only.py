@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from mdmem.folder.layout import is_markdown
 from mdmem.merge import merge_by_section
+from mdmem.merge.again import base_text
 from mdmem.model import CommitId, FilePath, rules
 from mdmem.repo import Repository, first_parent
 from mdmem.repo.first_parent import Parents, Rows
@@ -15,7 +16,6 @@ from mdmem.text.writers import ChangedPlace, Rules, WrittenFile, changed_places
 _COMMITS_AT_ONCE = 250
 """The contents of so many commits are in memory."""
 _NAMED = late.pattern(r"(?m)^[ \t]*Mdmem-(?:Actor|Claimed-By):[ \t]*(\S.*)")
-_NO_COMMIT: dict[FilePath, str] = {}
 
 
 def agent_of(message: str, people: Sequence[str]) -> str | None:
@@ -47,9 +47,13 @@ def changes_of(
 def _beyond(
     repository: Repository, by: Rules, merge: CommitId, ours: CommitId, theirs: CommitId
 ) -> list[ChangedPlace]:
-    """What a merge changes beyond two of its sides, by that of their bases which explains most."""
-    merged = _read(repository, by, list(_merges(repository, merge, ours, theirs)))
-    return min((list(changed_places(by, each)) for each in merged), key=len)
+    """The places that a merge changes beyond two of its sides; bases are merged as git does."""
+    tree, bases = repository.at_root(), first_parent.merge_bases(repository, ours, theirs)
+    sides = [first_parent.versions_in(tree, commit) for commit in (ours, theirs, merge)]
+    versions = first_parent.versions_in(tree, bases[0]) if bases else {}, *sides
+    rows = [(path, [each.get(path) for each in versions]) for path in set().union(*versions)]
+    (files,) = _read(repository, by, [[row for row in rows if len({*row[1]}) > 1]], bases)
+    return list(changed_places(by, files))
 
 
 def contents(repository: Repository, versions: Iterable[str | None]) -> dict[str, bytes]:
@@ -60,7 +64,7 @@ def contents(repository: Repository, versions: Iterable[str | None]) -> dict[str
 
 
 def _read(
-    repository: Repository, by: Rules, groups: Sequence[Rows]
+    repository: Repository, by: Rules, groups: Sequence[Rows], bases: Sequence[CommitId] = ()
 ) -> Iterator[Iterator[WrittenFile]]:
     """The changes of files of somebody's alone; rows have blobs before, or of base and sides."""
     prefix = repository.prefix
@@ -74,21 +78,10 @@ def _read(
     ]
     read = contents(repository, (blob for rows in owned for _, blobs in rows for blob in blobs))
     for rows in owned:
-        texts = ((own, [read.get(blob or "") for blob in blobs]) for own, blobs in rows)
+        texts = [(own, [read.get(blob or "") for blob in blobs]) for own, blobs in rows]
+        for own, versions in texts if len(bases) > 1 else ():
+            versions[0] = base_text(repository, bases, own) or None
         yield (WrittenFile(own, _merged(own, *before), after) for own, (*before, after) in texts)
-
-
-def _merges(
-    repository: Repository, merge: CommitId, ours: CommitId, theirs: CommitId
-) -> Iterator[Rows]:
-    """The files that differ in a merge, its sides and their base; for each of their bases."""
-    tree = repository.at_root()
-    bases = first_parent.merge_bases(repository, ours, theirs)
-    sides = [first_parent.versions_in(tree, commit) for commit in (ours, theirs, merge)]
-    for base in [first_parent.versions_in(tree, each) for each in bases] or [_NO_COMMIT]:
-        versions = base, *sides
-        rows = [(path, [each.get(path) for each in versions]) for path in set().union(*versions)]
-        yield [row for row in rows if len({*row[1]}) > 1]
 
 
 def _merged(path: FilePath, base: bytes | None, *sides: bytes | None) -> bytes | None:
