@@ -1025,6 +1025,24 @@ class TestProposals:
         assert "4711" not in pair.ada.world.git(pair.origin, "log", "-p", "--all").stdout
         assert sync(pair.ada).taken_in == ()
 
+    def test_a_devices_branch_changes_nothing_of_peoples_alone_for_an_agent(
+        self, pair: Pair, shell: Shell
+    ):
+        """A server lets the branch in, and would refuse the push of whoever merged it."""
+        pair.ada.write("mdmem.toml", 'people_only = ["SOUL.md"]\n')
+        pair.ada.commit("rules")
+        self.in_step(pair)
+        for number, message in enumerate(("x\n\nMdmem-Actor: agent/x", "by Ada")):
+            pair.bo.write("SOUL.md", f"# Soul\n\n{number}\n")
+            pair.bo.git("add", "-A")
+            pair.bo.git("commit", "-q", "--no-verify", "-m", message)
+            pair.bo.git("push", "-q", "origin", f"HEAD:refs/heads/mdmem/in/phone-{number}")
+            pair.bo.git("reset", "-q", "--hard", "HEAD^")
+        done = shell.run("-C", str(pair.ada.root), "sync")
+        said = "mdmem/in/phone-0 was not merged: only people may change SOUL.md"
+        assert (said in done.err, done.status) == (True, 0)
+        assert pair.ada.read("SOUL.md") == "# Soul\n\n1\n"
+
     @pytest.mark.parametrize(
         "seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, 20))]
     )

@@ -27,6 +27,7 @@ from mdmem.model.errors import (
 )
 from mdmem.model.pipelines import SetAside
 from mdmem.model.proposals import MOST_PARTS, MOST_PROPOSALS, PartName
+from mdmem.past import people_only
 from mdmem.proposals import branches, listings, rewriting
 from mdmem.proposals.branches import ProposalRef
 from mdmem.proposals.listings import Proposal
@@ -50,7 +51,7 @@ from mdmem.sync.purged_line import (
     make_again,
     purged_words,
 )
-from mdmem.workspace import Say, Workspace, open_at
+from mdmem.workspace import Say, Workspace, open_at, permission
 from mdmem.workspace.sync_state import SyncState
 
 _DEEPENINGS, _FIRST_DEPTH = 5, 50
@@ -74,13 +75,15 @@ class Merged:
 class Combined:
     """The commit that both sides are to have, and the merges that were made for it.
 
-    `taken_in` are the devices whose branches are in it now. `mark` was removed, and is kept: the
+    `taken_in` are the devices whose branches are in it now, `barred` says of others that an agent
+    changed there what only people may change. `mark` was removed, and is kept: the
     file that makes the folder a workspace.
     """
 
     commit: CommitId
     merges: tuple[Merged, ...] = ()
     taken_in: tuple[str, ...] = ()
+    barred: tuple[str, ...] = ()
     mark: FilePath | None = None
 
     @property
@@ -214,6 +217,10 @@ def _with_devices(
         base = branch_commits.merge_base(repository, combined.commit, tip)
         if base in (tip, None):  # it is in already, or has nothing to do with this memory
             continue
+        if place := _barred_place(workspace, tip, combined.commit):
+            said = f"{DEVICES}{name} was not merged: only people may change {place}"
+            combined = replace(combined, barred=(*combined.barred, said))
+            continue
         if not all_files:
             try:
                 require_memory_alone(workspace, tip, combined.commit)
@@ -233,8 +240,21 @@ def _with_devices(
             set_up(workspace, again=True)
         merged = _merge(workspace, remote, combined.commit, tip, name)
         merges = (*combined.merges, merged)
-        combined = Combined(commit=merged.commit, merges=merges, taken_in=taken_in)
+        combined = replace(combined, commit=merged.commit, merges=merges, taken_in=taken_in)
     return combined
+
+
+def _barred_place(workspace: Workspace, tip: CommitId, base: CommitId) -> str | None:
+    """A place that agents changed on the way to a commit, though only people may change it."""
+    rules, repository = permission.rules_of(workspace), workspace.repository
+    commits = branch_commits.commits_not_in(repository, [tip], base) if rules else {}
+    of_agents = [
+        (each.id, each.parents)
+        for each in commits.values()
+        if people_only.agent_of(each.message, workspace.settings.people)
+    ]
+    changes = people_only.changes_of(repository, rules, of_agents) if rules else ()
+    return next((place.name for _, places in changes for place in places), None)
 
 
 def is_purge_unsent(

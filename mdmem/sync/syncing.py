@@ -346,6 +346,8 @@ class _Steps:
             takes_devices=not self._pushes_branch,
         )
         if earlier is None or combined is None:
+            for line in combined.barred if combined else ():
+                self.say(line)
             return combined
         return Combined(
             commit=combined.commit,
