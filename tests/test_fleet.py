@@ -19,7 +19,7 @@ from mdmem.fleet import folder as folders
 from mdmem.fleet.asking import search_fleet
 from mdmem.fleet.engine import FORM
 from mdmem.fleet.indexing import FleetIndexed, describe, index_fleet
-from mdmem.fleet.settings import Fleet, FleetSettings, open_fleet
+from mdmem.fleet.settings import Fleet, FleetSettings, is_remote, open_fleet
 from mdmem.folder import files
 from mdmem.mcp import arguments, calls, tools
 from mdmem.model.errors import FleetProblem, UsageProblem, WorkspaceProblem
@@ -724,6 +724,18 @@ class TestAsking:
 
 
 class TestSettings:
+    def test_addresses_are_told_from_folders(self):
+        for address in (
+            "https://example.org/a.git",
+            "file:///srv/a",
+            "ssh://git@host/a",
+            "git@example.org:team/a.git",
+            "host:a",
+        ):
+            assert is_remote(address)
+        for folder in ("/srv/git/a", "/srv/a:b", "../a", "a.git"):
+            assert not is_remote(folder)
+
     @pytest.mark.parametrize(
         ("line", "message"),
         [

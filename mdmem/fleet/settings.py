@@ -31,7 +31,7 @@ _KEYS = ("at", "repositories", "readers", "cached")
 _COMMAND_SECONDS, _COMMAND_BYTES = 10.0, 10_000_000
 _SECONDS = late.pattern(r"(\d+) ?s")
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
-_REMOTE = late.pattern(r"[a-z+]+://.+|[\w.-]+@?[\w.-]*:(?!/).*")
+_REMOTE = late.pattern(r"[a-z+]+://.+|(?:[\w.-]+@)?[\w.-]+:(?!/).*")
 """A URL, or the address of ssh without one."""
 
 Command = tuple[str, ...]
