@@ -3,7 +3,7 @@
 The library begins with `mdmem.open` (docs/library.md); a name is loaded when it is first used.
 """
 
-__version__ = "0.3.0"
+__version__ = "0.4.0"
 
 _NAMES = {
     "library": "AsyncMemory Memory open",
