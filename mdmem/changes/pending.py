@@ -291,8 +291,7 @@ def save_locked(
     only: Collection[FilePath] | None = None,
 ) -> tuple[CommitId | None, tuple[FilePath, ...]]:
     """Like `save`, for a caller that holds the lock; `only`: these files, unasked (None: all)."""
-    actor = workspace.given_actor(named_actor)
-    repository = workspace.repository
+    actor, repository = workspace.given_actor(named_actor), workspace.repository
     workspace.require_ready()
     identity = workspace.identity()
     recover(workspace, say)
@@ -332,13 +331,8 @@ def save_locked(
     if paths:
         subject = paths[0] if len(paths) == 1 else f"{len(paths)} memory files"
         message = text.strip() if text and text.strip() else f"{subject}: edited by hand"
-        message = saved_message(
-            workspace,
-            message,
-            [(before[path], after[path]) for path in paths],
-            actor,
-            is_asked=only is None,
-        )
+        texts = [(before[path], after[path]) for path in paths]
+        message = saved_message(workspace, message, texts, actor, is_asked=only is None)
         with _put_in_place(workspace, edited, kept):
             commit = _commit(repository, replace(order, paths=paths, message=message), bits)
     for each in kept.values():

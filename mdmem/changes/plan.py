@@ -101,16 +101,23 @@ def plan_edit(
     notes += edited.notes
     plan = replace(plan, warnings=warnings, notes=tuple(dict.fromkeys(notes)))
     plan = _with_links(workspace, plan, edited.others) if plan.op is Op.LINKS else plan
-    if not proposes:
-        marked = {*plan.retracts, *plan.ended, *(pair.old for pair in plan.supersedes)}
-        gone = {fact for each in plan.files for fact in each.removed}
-        workspace.require_permitted(
-            writer_of(edit),
-            [(each.path, each.before, each.after) for each in plan.files],
-            marked_places(workspace, marked - gone),
-            edit.verb in _PROPOSABLE and workspace.kind_of(path).is_memory,
-        )
+    if not proposes and workspace.is_agent(writer_of(edit)):
+        _require_permitted(workspace, edit, plan)
     return plan
+
+
+def _require_permitted(workspace: Workspace, edit: FileEdit, plan: Plan) -> None:
+    workspace.require_permitted(
+        writer_of(edit),
+        [(each.path, each.before, each.after) for each in plan.files],
+        marked_places(
+            workspace,
+            {*plan.retracts, *plan.ended, *(pair.old for pair in plan.supersedes)}.difference(
+                *(each.removed for each in plan.files)
+            ),
+        ),
+        edit.verb in _PROPOSABLE and workspace.kind_of(plan.path).is_memory,
+    )
 
 
 def _with_links(workspace: Workspace, plan: Plan, texts: Iterable[tuple[FilePath, str]]) -> Plan:

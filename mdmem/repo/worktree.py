@@ -495,7 +495,9 @@ class Repository:
         paths = [
             (old, new)
             for old, new in paths
-            if is_markdown(new) or is_markdown(old) or _is_rule(new)
+            if is_markdown(new)
+            or is_markdown(old)
+            or new.rpartition("/")[2] in (SETTINGS_NAME, ".gitattributes")
         ]
         blobs = self.blobs(
             [*(f"{base}:{old}" for old, _ in paths), *(f":{new}" for _, new in paths)], extra
@@ -595,10 +597,6 @@ _MOST_ALIKE = 20
 _LAST_DATE = 253_402_128_000
 """Two days before the year 10000, the first without a `date`, so that all zones have this one."""
 _MOST_DIGITS = 12
-
-
-def _is_rule(path: str) -> bool:
-    return path.rpartition("/")[2] in (SETTINGS_NAME, ".gitattributes")
 
 
 def _index_variables(index_file: str | None) -> dict[str, str]:
