@@ -89,15 +89,8 @@ def _open(folder: Path, environment: Mapping[str, str]) -> Repository:
     if found.status:
         raise found.failure("rev-parse")
     git_dir = Path(os.fsdecode(found.output[:-1]))
-    return Repository(
-        folder=git_dir,
-        root=git_dir,
-        git_dir=git_dir,
-        common_dir=git_dir,
-        prefix="",
-        is_simple=False,
-        variables=tuple({**variables, "GIT_DIR": str(git_dir)}.items()),
-    )
+    known = {**variables, "GIT_DIR": str(git_dir)}
+    return branch_commits.bare_repository(git_dir, tuple(known.items()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -284,7 +277,7 @@ class _PushJudge:
         agents: Mapping[CommitId, str],
         ends: tuple[CommitId, CommitId],
     ) -> Iterator[tuple[CommitId, str]]:
-        """The faults of agents' merges, and of their marks on facts that stand at either end."""
+        """The faults of agents' merges, and of their marks on facts of either end."""
         workspace, by = place.workspace, place.rules
         judged = [(name, commits[name].parents) for name in reversed(commits) if name in agents]
         merges = [(name, parents) for name, parents in judged if len(parents) > 1]

@@ -71,6 +71,19 @@ class BlobChange:
     is_plain: bool
 
 
+def bare_repository(git_dir: Path, variables: tuple[tuple[str, str], ...] = ()) -> Repository:
+    """A repository of which only commits are read; `variables` as of `Repository`."""
+    return Repository(
+        folder=git_dir,
+        root=git_dir,
+        git_dir=git_dir,
+        common_dir=git_dir,
+        prefix="",
+        is_simple=False,
+        variables=variables,
+    )
+
+
 # Making commits.
 
 

@@ -95,7 +95,7 @@ def changed_places(rules: Rules, changes: Iterable[WrittenFile]) -> Iterator[Cha
 def marked_place(
     rules: Rules, facts: Iterable[Iterable[tuple[FilePath, SectionPath]]]
 ) -> str | None:
-    """The place of the first of some facts which stands nowhere but in such places, if any."""
+    """The place of the first fact that is in such places alone; None if there is none."""
     for places in facts:
         names = [rules.place_of(path, section) for path, section in places]
         if names and all(names):
