@@ -127,6 +127,9 @@ Client = Annotated[
         help=f"Only {', '.join(CLIENT_NAMES[:-1])} or {CLIENT_NAMES[-1]}.",
     ),
 ]
+WithFleet = Annotated[
+    bool, typer.Option("--fleet", help="Search your fleet too: mdmem help fleet.")
+]
 FleetFile = Annotated[
     str | None,
     typer.Option(

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
         TagList,
         Until,
         With,
+        WithFleet,
         WithKey,
         WithMessages,
         WithPastFacts,
@@ -78,9 +79,7 @@ def search(
     ] = False,
     added: With = None,
     alone: Alone = False,
-    fleet: Annotated[
-        bool, typer.Option("--fleet", help="Search your fleet too: mdmem help fleet.")
-    ] = False,
+    fleet: WithFleet = False,
     as_json: Json = False,
 ) -> Answer:
     """Find what memory says about something.

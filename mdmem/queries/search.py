@@ -92,7 +92,7 @@ def _search(
         index = fresh(workspace, say, progress)
         return _search_as_of(workspace, index, request, request.as_of, say=say, progress=progress)
     today = workspace.now().date()
-    entry_filter = _filter(workspace, request, today)
+    entry_filter = filter_of(workspace, request, today)
     index = fresh(
         workspace,
         say,
@@ -101,7 +101,7 @@ def _search(
         current=entry_filter.only_current and not request.explain and not _days(request, today),
         in_part=request.has_words and entry_filter.only_current,
     )
-    query = _query(workspace, request, entry_filter, today)
+    query = query_of(workspace, request, entry_filter, today)
     meaning = None if request.words_only else _meaning(workspace, index, request)
     result = _search_now(workspace, index, request, replace(query, meaning=meaning), say, progress)
     return _with_meaning(workspace, result, meaning, request.words_only)
@@ -192,7 +192,9 @@ def search_in(
     if request.as_of is not None:
         return _search_as_of(workspace, index, request, request.as_of, say=say, is_typed=False)
     today = workspace.now().date()
-    query = _query(workspace, request, _filter(workspace, request, today), today, is_typed=False)
+    query = query_of(
+        workspace, request, filter_of(workspace, request, today), today, is_typed=False
+    )
     meaning = _meaning(workspace, index, request, meaning_seconds) if meaning_seconds else None
     result = _search_now(workspace, index, request, replace(query, meaning=meaning), say, None)
     return _with_meaning(workspace, result, meaning, words_only=False)
@@ -392,7 +394,7 @@ def _search_as_of(
     is_typed: bool = True,
 ) -> SearchResult:
     past, hits = _hits_as_of(workspace, index, request, words, say, progress, is_typed)
-    entry_filter = _filter(workspace, request, past.day)
+    entry_filter = filter_of(workspace, request, past.day)
     missing = list(index.missing or ())
     notes = list(index.notes)
     for name, member in index.members.items():
@@ -441,8 +443,8 @@ def _hits_as_of(
         index = replace(index, index=index.members[None].index, members={})
     with fresh_trail(workspace, say, progress) as trail:
         past = versions.resolve_as_of(workspace, trail, words)
-        entry_filter = _filter(workspace, request, past.day, past.known)
-        query = _query(workspace, request, entry_filter, past.day, is_typed=is_typed)
+        entry_filter = filter_of(workspace, request, past.day, past.known)
+        query = query_of(workspace, request, entry_filter, past.day, is_typed=is_typed)
         while True:
             index, matches = _matches(workspace, index, request, query, say, progress)
             hits = versions.hits_as_of(workspace, trail, past, matches)
@@ -457,7 +459,7 @@ def _missing_past(workspace: Workspace, asks_for_past: bool) -> tuple[str, ...]:
     return (note,) if note else ()
 
 
-def _filter(
+def filter_of(
     workspace: Workspace, request: Search, today: date, known: Ranges | None = None
 ) -> Filter:
     since, until = dates.days_asked(workspace, request.since, request.until)
@@ -482,7 +484,7 @@ def _filter(
     )
 
 
-def _query(
+def query_of(
     workspace: Workspace,
     request: Search,
     entry_filter: Filter,
