@@ -4,23 +4,22 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import timedelta
 from functools import partial
 from itertools import islice
 from typing import Any
 
 from mdmem.fleet import settings_path
 from mdmem.fleet.engine import FleetCandidate, FleetTerm, Readable, Term
-from mdmem.fleet.settings import Fleet, matching, open_fleet
-from mdmem.folder import config, files
+from mdmem.fleet.settings import Fleet, matching, open_fleet, reason_of
+from mdmem.folder import files
 from mdmem.index import query, ranking, schema
-from mdmem.index.query import Clause, Filter, IndexQuery, Lexicon, read_syntax
+from mdmem.index.query import Clause, IndexQuery, Lexicon
 from mdmem.index.results import FirstHits, Match
 from mdmem.index.schema import IndexRow
 from mdmem.index.searcher import IndexSearcher, Scored
-from mdmem.lookup import dates
 from mdmem.model.errors import MdmemError, UsageProblem, field, number_of
 from mdmem.model.searches import Hit, Search, SearchResult
+from mdmem.queries.search import filter_of, query_of
 from mdmem.startup.records import replace
 from mdmem.text.terms import ENGLISH, spoken_languages
 from mdmem.workspace import Workspace
@@ -145,7 +144,10 @@ def search_fleet(
         readable = matching(held if readable is None else readable, repositories)
     hits: tuple[Hit, ...] = ()
     if readable is None or readable:
-        found = FleetSearcher(fleet, readable).search(_query(request, fleet.asking()))
+        asking = fleet.asking()
+        today = asking.now().date()
+        asked = query_of(asking, request, filter_of(asking, request, today), today)
+        found = FleetSearcher(fleet, readable).search(asked)
         hits = tuple(match.hit for match in found)
     engine, notes = fleet.engine, tuple[str, ...]()
     if fleet.is_partial and engine.answering < (shards := engine.describe()["shards"]):
@@ -160,8 +162,8 @@ def with_fleet(workspace: Workspace, request: Search, found: SearchResult) -> Se
     try:
         fleet = workspace.resources.get(_KeptFleet).opened(workspace.environment)
         others = search_fleet(fleet, replace(request, fleet=False)).hits
-    except MdmemError as problem:
-        return replace(found, notes=(*found.notes, f"the fleet is missing: {problem.message}"))
+    except (MdmemError, OSError) as problem:
+        return replace(found, notes=(*found.notes, f"the fleet is missing: {reason_of(problem)}"))
     shown = {(hit.path, hit.text) for hit in found.hits}
     further = tuple(hit for hit in others if (hit.path, hit.text) not in shown)
     note = f"of the fleet, and so of others: the last {number_of(len(further), 'hit')}"
@@ -182,25 +184,6 @@ class _KeptFleet:
         if self._fleet is None or stamp != self._stamp:
             self._fleet, self._stamp = open_fleet(environment), stamp
         return self._fleet
-
-
-def _query(request: Search, asking: Workspace) -> IndexQuery:
-    today = asking.now().date()
-    since, until = dates.days_asked(asking, request.since, request.until)
-    recent = request.recent_days
-    words, syntax = read_syntax(request.query)
-    passing = Filter(
-        file=request.file,
-        section=request.section,
-        kind=request.kind,
-        tags=request.tags,
-        since=since,
-        until=until,
-        log_days_from=today - timedelta(days=recent - 1) if recent else None,
-        valid_on=today,
-        zone=config.zone(asking.settings.timezone),
-    )
-    return IndexQuery(query=words, syntax=syntax, limit=request.limit, filter=passing, today=today)
 
 
 def _short_names(repositories: Iterable[str]) -> dict[str, str]:

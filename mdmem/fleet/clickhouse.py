@@ -1,4 +1,4 @@
-"""The engine in ClickHouseEngine: one server, or a cluster whose machines share each question."""
+"""The engine on ClickHouse: one server, or a cluster whose machines share each question."""
 
 from __future__ import annotations
 
@@ -255,7 +255,7 @@ class ClickHouseEngine:
         for _ in range(_SECONDS_OF_OLD_PARTS):
             if not self._ask(_OLD)[0][0]:
                 return
-            time.sleep(1)
+            time.sleep(1)  # the server removes them by itself, some seconds after
         raise FleetProblem("fleet-failed", "purged, but old parts are still on the disks")
 
     def describe(self) -> Mapping[str, int]:

@@ -220,7 +220,7 @@ class FolderEngine:
         return [(each["repo"][0], bytes(each["row"][0])) for each in documents]
 
     def purge(self) -> None:
-        """Write the index anew from the rows that stand, and let both change places."""
+        """Write the index again from its current rows, and put the new one in its place."""
         with self._locked():
             state, new = self._now(), self._created(_NEW)
             with schema.writing(new, self._folder / _NEW) as writer:

@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from hashlib import sha256
 from itertools import islice
 from pathlib import Path
 
 from mdmem.fleet.engine import FORM, Change, Held
-from mdmem.fleet.settings import Fleet, bare_repository, is_remote
+from mdmem.fleet.settings import Fleet, is_remote, reason_of
 from mdmem.folder import config, files, layout
-from mdmem.folder.config import Settings
 from mdmem.index.indexer import FileFields
 from mdmem.index.pages import fields_of
 from mdmem.model import MAX_FILE_BYTES, SETTINGS_NAME, CommitId, FilePath
-from mdmem.model.errors import MdmemError, PathProblem, RepositoryProblem, WorkspaceProblem
-from mdmem.repo import Repository, first_parent, git_files, remotes
+from mdmem.model.errors import MdmemError, PathProblem, RepositoryProblem
+from mdmem.repo import Repository, branch_commits, first_parent, git_files, remotes
 from mdmem.repo.runner import run
 from mdmem.startup.records import dataclass
 from mdmem.text.terms import encodable
@@ -73,7 +72,7 @@ def describe(fleet: Fleet) -> FleetState:
             if _head(_repository(folder)) != (held[name].commit if name in held else None):
                 behind.append(name)
         except (MdmemError, OSError) as problem:
-            missing[name] = _reason(problem)
+            missing[name] = reason_of(problem)
     return FleetState(
         repositories=len(held),
         rows=fleet.engine.totals(None).documents,
@@ -81,10 +80,6 @@ def describe(fleet: Fleet) -> FleetState:
         missing=missing,
         **fleet.engine.describe(),
     )
-
-
-def _reason(problem: Exception) -> str:
-    return problem.message if isinstance(problem, MdmemError) else str(problem)
 
 
 def index_fleet(
@@ -109,7 +104,7 @@ def index_fleet(
         try:
             change = _change(fleet, name, held.get(name))
         except (MdmemError, OSError) as problem:
-            failed[name] = _reason(problem)
+            failed[name] = reason_of(problem)
             change = None
         if change is not None:
             indexed += 1
@@ -122,8 +117,7 @@ def index_fleet(
             progress(number, len(repositories))
     if waiting:
         fleet.engine.put(waiting)
-    gone = set(held).difference(fleet.listed()) if prune else set()
-    if gone:
+    if gone := set(held).difference(fleet.listed() if own else repositories) if prune else set():
         fleet.engine.drop(gone)
     unchanged = len(repositories) - indexed - len(failed)
     return FleetIndexed(indexed, unchanged, len(gone), failed)
@@ -142,12 +136,10 @@ def _change(fleet: Fleet, name: str, held: Held | None) -> Change | None:
     if held and held.form == FORM:
         with suppress(RepositoryProblem):  # rewritten, and no longer there
             old = first_parent.blobs(repository, held.commit)
-    marks = [path for path in (*blobs, *old) if _is_mark(path)]
-    if any(old.get(path) != blobs.get(path) for path in marks if path.endswith(SETTINGS_NAME)):
+    if _workspaces_of(old) != _workspaces_of(blobs):  # other files may be memory now
         old = {}
     changed = [path for path, blob in blobs.items() if old.get(path) != blob]
-    roots = {path.rpartition("/")[0] for path in blobs if _is_mark(path)}
-    places = _Places(repository, commit, roots)
+    places = _Places(repository, _workspaces_of(blobs))
     own = [path for path in changed if places.is_memory(path)]
     gone = [path for path in old if path not in blobs]
     return Change(
@@ -160,34 +152,36 @@ def _change(fleet: Fleet, name: str, held: Held | None) -> Change | None:
     )
 
 
-def _is_mark(path: str) -> bool:
-    return path.rpartition("/")[2] in layout.WORKSPACE_MARKS
+def _workspaces_of(blobs: Mapping[FilePath, str]) -> dict[str, str | None]:
+    """The folders with a workspace, each with the blob of its settings."""
+    named = (path.rpartition("/") for path in blobs)
+    roots = {folder for folder, _, name in named if name in layout.WORKSPACE_MARKS}
+    return {root: blobs.get(FilePath(f"{_below(root)}{SETTINGS_NAME}")) for root in roots}
 
 
 class _Places:
     """The workspaces of a commit, by their folders; a file belongs to the nearest one above it."""
 
-    def __init__(self, repository: Repository, commit: CommitId, roots: Iterable[str]) -> None:
-        names = list(roots)
-        settings = repository.blobs([f"{commit}:{_below(root)}{SETTINGS_NAME}" for root in names])
+    def __init__(self, repository: Repository, roots: Mapping[str, str | None]) -> None:
+        contents = repository.contents([blob for blob in roots.values() if blob])
         self._workspaces = {
-            root: _workspace(repository, root, data or b"")
-            for root, data in zip(names, settings, strict=True)
+            root: _workspace(repository, root, contents[blob] if blob else b"")
+            for root, blob in roots.items()
         }
 
-    def of(self, path: str) -> tuple[str, Workspace] | None:
+    def of(self, path: str) -> tuple[str, Workspace]:
+        """The folder of the workspace, as the beginning of the path, and itself."""
         folder = path.rpartition("/")[0]
-        while folder not in self._workspaces:
-            if not folder:
-                return None
+        while folder and folder not in self._workspaces:
             folder = folder.rpartition("/")[0]
         return _below(folder), self._workspaces[folder]
 
     def is_memory(self, path: str) -> bool:
-        if (found := self.of(path)) is None:
-            return False
-        above, workspace = found
-        return layout.is_markdown(path) and workspace.kind_of(path.removeprefix(above)).is_memory
+        with suppress(KeyError):  # it is in no workspace
+            above, workspace = self.of(path)
+            own = path.removeprefix(above)
+            return layout.is_markdown(path) and workspace.kind_of(own).is_memory
+        return False
 
 
 def _below(folder: str) -> str:
@@ -195,14 +189,9 @@ def _below(folder: str) -> str:
 
 
 def _workspace(repository: Repository, root: str, settings: bytes) -> Workspace:
-    """A workspace of a commit; nothing of it is on disk, and of its settings none that matter here
-    can do more than name files.
-    """
-    folder = repository.git_dir / root
-    try:
-        own = config.load(folder, None, {}, [], settings)
-    except WorkspaceProblem:
-        own = Settings()
+    """A workspace of a commit. Raises WorkspaceProblem (`bad-settings`)."""
+    folder = Path(os.devnull, repository.git_dir.name, root)  # nothing of it is on this disk
+    own = config.load(folder, None, {}, [], settings)
     at = repository.at_folder(folder)
     return Workspace(root=folder, repository=at, settings=own, state=folder, environment={})
 
@@ -210,20 +199,20 @@ def _workspace(repository: Repository, root: str, settings: bytes) -> Workspace:
 def _fields(
     repository: Repository, places: _Places, blobs: Mapping[FilePath, str]
 ) -> Iterator[FileFields]:
-    """The documents of files; those that cannot be read as text, or are too large, have none."""
+    """The documents of files. Those that cannot be read as text, or are too large, have none: what
+    is held of them goes.
+    """
     rest = iter(blobs.items())
     while some := list(islice(rest, _READ_AT_ONCE)):
-        texts = repository.blobs([blob for _, blob in some])
-        for (path, _), data in zip(some, texts, strict=True):
-            found = places.of(path)
-            if found is None or data is None or len(data) > MAX_FILE_BYTES:
-                continue
-            above, workspace = found
-            own = FilePath(path.removeprefix(above))
-            try:
-                yield fields_of(workspace, own, data, above)
-            except PathProblem:
-                yield FileFields(path, [])
+        texts = repository.contents([blob for _, blob in some])
+        for path, data in ((path, texts[blob]) for path, blob in some):
+            above, workspace = places.of(path)
+            fields = FileFields(path, [])
+            with suppress(PathProblem):
+                if len(data) <= MAX_FILE_BYTES:
+                    own = FilePath(path.removeprefix(above))
+                    fields = fields_of(workspace, own, data, above)
+            yield fields
 
 
 def _repository(folder: Path) -> Repository:
@@ -233,7 +222,7 @@ def _repository(folder: Path) -> Repository:
         if result.status:
             raise result.failure("rev-parse")
         git_dir = Path(os.fsdecode(result.output.removesuffix(b"\n")))
-    return bare_repository(git_dir)
+    return branch_commits.bare_repository(git_dir)
 
 
 def _head(repository: Repository) -> CommitId | None:
@@ -259,6 +248,10 @@ def _fetched(fleet: Fleet, url: str) -> Path:
 
 
 def tidy_clones(fleet: Fleet) -> None:
-    """Take from the clones what their HEAD does not reach."""
+    """Remove clones of what is not held, and from the others what HEAD does not reach."""
+    held = {_clone(fleet, name) for name in fleet.engine.held()}
     for folder in sorted(fleet.clones.glob("*")):
-        _repository(folder).git("gc", "--quiet", "--prune=now")
+        if folder in held:
+            _repository(folder).git("gc", "--quiet", "--prune=now")
+        else:
+            files.remove_tree(folder)

@@ -18,8 +18,8 @@ from mdmem.fleet import settings_path
 from mdmem.fleet.engine import Engine, Readable
 from mdmem.fleet.folder import FolderEngine
 from mdmem.folder import config
-from mdmem.model.errors import FleetProblem, UsageProblem, WorkspaceProblem, verb
-from mdmem.repo import Repository
+from mdmem.model.errors import FleetProblem, MdmemError, UsageProblem, WorkspaceProblem, verb
+from mdmem.repo import branch_commits
 from mdmem.repo.runner import TimeUpError, TooMuchOutputError, converse
 from mdmem.startup import late
 from mdmem.startup.records import dataclass
@@ -80,10 +80,10 @@ class Fleet:
         return (config.user_state_folder(self._environment) or Path.home()) / "fleet.clones"
 
     def asking(self) -> Workspace:
-        """A stand-in for a workspace where none is asked from, with the user's own settings."""
+        """A workspace without files, with the user's own settings: their day and zone count."""
         folder = self.settings.file.parent
         own = config.load(folder, None, self._environment, [], b"")
-        at = bare_repository(folder)
+        at = branch_commits.bare_repository(folder)
         return Workspace(
             root=folder, repository=at, settings=own, state=folder, environment=self._environment
         )
@@ -93,7 +93,8 @@ class Fleet:
         named = self.settings.repositories
         if not isinstance(named, str):
             return self._lines(named)
-        return [named] if is_remote(named) else sorted(glob(named))  # noqa: PTH207 - of any folder
+        # no Path: the glob may begin anywhere
+        return [named] if is_remote(named) else sorted(glob(named))  # noqa: PTH207
 
     def readable(self, reader: str | None = None) -> Readable:
         """The repositories that the asker may read.
@@ -113,7 +114,7 @@ class Fleet:
                 message = f"{self.settings.at} is not a folder of yours that nobody else can open"
                 raise FleetProblem("fleet-readers", message, f"chmod 700 {self.settings.at}")
             return None
-        asker = reader or pwd.getpwuid(os.getuid()).pw_name
+        asker = reader or _login_name()
         known = self._read.get(asker)
         if known is None or time.monotonic() - known[0] > self.settings.cached:
             try:
@@ -152,15 +153,16 @@ class Fleet:
         return [line for line in os.fsdecode(output).split("\n") if line]
 
 
-def bare_repository(git_dir: Path) -> Repository:
-    return Repository(
-        folder=git_dir,
-        root=git_dir,
-        git_dir=git_dir,
-        common_dir=git_dir,
-        prefix="",
-        is_simple=False,
-    )
+def _login_name() -> str:
+    try:
+        return pwd.getpwuid(os.getuid()).pw_name
+    except KeyError as problem:  # as in some containers
+        message = "this account has no name, by which readers could know it"
+        raise FleetProblem("fleet-readers", message) from problem
+
+
+def reason_of(problem: Exception) -> str:
+    return problem.message if isinstance(problem, MdmemError) else str(problem)
 
 
 def is_remote(repository: str) -> bool:
