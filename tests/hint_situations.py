@@ -629,7 +629,8 @@ NOT_FROM_HERE: dict[str, tuple[str, ...]] = {
         "fleet/settings.py: … names it.",
     ),
     "commits have to be signed, or pushed: test_signed_commits, test_pushes": (
-        "folder/hook_files.py: input=$(cat); printf '%s\\n' \"$input\" | mdmem check --push || exit 1",
+        "folder/hook_files.py: input=$(cat); printf '%s\\n' \"$input\""
+        " | mdmem check --push || exit 1",
         "folder/hook_files.py: Add there, before it reads what is pushed:\n  …",
         "health/contents.py: To undo it: mdmem revert …",
         'repo/signatures.py: Name a file outside of the repository: … = "~/.ssh/allowed_signers"',

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from datetime import date
+from functools import partial
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from itertools import count
 from pathlib import Path
@@ -152,15 +153,6 @@ def test_nothing_asked_and_nothing_there(engine: ClickHouseEngine):
     assert engine.counts([("text", "cat")], ()) == {("text", "cat"): 0}
     assert engine.candidates([], engine.totals(None), EVERYDAY, None, 10) == []
     assert engine.shown([]) == []
-
-
-def test_of_a_changed_file_only_the_new_rows_are_found(engine: ClickHouseEngine):
-    engine.put([change("a", {"MEMORY.md": "- old cat\n", "memory/x.md": "- other cat\n"})])
-    engine.put([change("a", {"MEMORY.md": "- new dog\n"}, before=ONE, commit=TWO)])
-    assert texts(engine, "cat") == [("a", "other cat")]
-    assert texts(engine, "dog") == [("a", "new dog")]
-    assert engine.totals(None).documents == 2
-    assert engine.held()["a"].commit == TWO
 
 
 def test_removed_files_and_repositories_are_not_found(engine: ClickHouseEngine):
@@ -407,7 +399,7 @@ def test_four_indexers_each_with_its_repository(
             own.put([change(name, {f"memory/{number}.md": "- more cat\n"}, before, commit)])
 
     names = [f"r{number}" for number in range(4)]
-    at_once(*(lambda name=name: index(name) for name in names))  # type: ignore[misc]
+    at_once(*(partial(index, name) for name in names))
     assert Counter(name for name, _ in texts(engine, "cat")) == dict.fromkeys(names, 4)
     assert {each.commit for each in engine.held().values()} == {CommitId("4" * 40)}
 
@@ -439,7 +431,7 @@ def test_a_storm_ends_as_one_made_from_nothing(connect: Callable[[], ClickHouseE
     engine.make()
 
     def bring_on(own: ClickHouseEngine, name: str, oldest: int = 0) -> None:
-        """What an indexer does: the difference from the commit held to one that it knows."""
+        """Put the difference from the commit held to one that this indexer knows."""
         held = own.held().get(name)
         newest = max(int(held.commit) if held else 1, oldest or len(trees[name]))
         before = trees[name][int(held.commit) - 1] if held else {}
@@ -461,7 +453,7 @@ def test_a_storm_ends_as_one_made_from_nothing(connect: Callable[[], ClickHouseE
             if dice.random() < 0.1:
                 raise Killed
 
-        own._insert = dying  # type: ignore[method-assign]
+        own._insert = dying
         for name in dice.sample(sorted(trees), len(trees)):
             with suppress(Killed):
                 bring_on(own, name, dice.randint(1, len(trees[name])))
@@ -474,7 +466,7 @@ def test_a_storm_ends_as_one_made_from_nothing(connect: Callable[[], ClickHouseE
                 tree[path] = f"- cat {rng.randrange(4)} of {name}\n"  # often as it once was
             tree.pop(f"memory/{rng.randrange(5)}.md", None)
             versions.append(tree)
-        at_once(*(lambda seed=seed: index(seed) for seed in range(commit * 4, commit * 4 + 4)))  # type: ignore[misc]
+        at_once(*(partial(index, 4 * commit + number) for number in range(4)))
     for name in trees:
         bring_on(engine, name)
     expected = sorted(
@@ -724,7 +716,7 @@ class Server(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(body)
 
-    do_GET = do_POST  # noqa: N815 - a name of the library
+    do_GET = do_POST  # noqa: N815 - BaseHTTPRequestHandler calls it so
 
     def log_message(self, *args: Any) -> None: ...
 
@@ -742,7 +734,7 @@ def failure_of(address: str) -> FleetProblem:
     while failure is not None:  # nor in those that led to it
         assert PASSWORD not in repr(failure)
         assert PASSWORD not in str(failure)
-        failure = failure.__context__  # type: ignore[assignment]
+        failure = failure.__context__
     return caught.value
 
 

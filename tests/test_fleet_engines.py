@@ -1,4 +1,4 @@
-"""What holds of a fleet in a folder, with ClickHouse in its place: by chdb, in this process."""
+"""The cases of a fleet in a folder once more on ClickHouse: by chdb, in this process."""
 
 from __future__ import annotations
 

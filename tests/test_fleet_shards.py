@@ -1,4 +1,4 @@
-"""The SQL of the engine on ClickHouseEngine, spread over two servers of Debian's old version on loopback.
+"""The SQL of the engine on ClickHouse, spread over two servers of Debian's version on loopback.
 
 This shows that a question is shared out, rights hold, and a missing shard is told. The old version
 has no typed parameters, which are written out here, and other names for two settings; its tables
@@ -47,7 +47,8 @@ TODAY = date(2026, 1, 1)
 ONE, TWO = CommitId("1" * 40), CommitId("2" * 40)
 FIRST_PORT = 19370
 
-CONFIG = """<yandex><logger><level>error</level><log>{0}/log</log><errorlog>{0}/err</errorlog></logger>
+CONFIG = """<yandex>
+<logger><level>error</level><log>{0}/log</log><errorlog>{0}/err</errorlog></logger>
 <tcp_port>{1}</tcp_port><http_port>{2}</http_port><listen_host>127.0.0.1</listen_host>
 <path>{0}/</path><tmp_path>{0}/tmp/</tmp_path><mark_cache_size>100000000</mark_cache_size>
 <users_config>{0}/users.xml</users_config><default_profile>default</default_profile>
@@ -83,7 +84,7 @@ def written(value: Any, brackets: str = "[]") -> str:
 
 
 class OldClient:
-    """What the engine uses of a client, for the old version."""
+    """A client of an old server, with as much as the engine asks of it."""
 
     def __init__(self, port: int) -> None:
         self._url = f"http://127.0.0.1:{port}/?"
@@ -271,7 +272,7 @@ def found(
 
 @pytest.fixture(scope="module")
 def engine(shards: Shards) -> ClickHouseEngine:
-    cluster = ClickHouseEngine(OldClient(shards.http[0]), "main")  # type: ignore[arg-type]
+    cluster = ClickHouseEngine(OldClient(shards.http[0]), "main")
     cluster.put(changes())
     return cluster
 
@@ -402,7 +403,7 @@ def test_a_shard_that_is_down_is_told(engine: ClickHouseEngine, shards: Shards):
                 ask(engine)
             assert caught.value.code == "fleet-partial"
             assert "279" in caught.value.message
-        partial = ClickHouseEngine(OldClient(shards.http[0]), "main", partial=True)  # type: ignore[arg-type]
+        partial = ClickHouseEngine(OldClient(shards.http[0]), "main", partial=True)
         some = found(partial, limit=1000)
         assert partial.answering == 1
         assert 0 < len(some) < len(every)

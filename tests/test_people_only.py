@@ -1,4 +1,4 @@
-"""What only people may change: the judge by itself, and changes by file, git and merges."""
+"""Places that only people may change: the judge alone, and changes by file, git and merges."""
 
 import json
 import os

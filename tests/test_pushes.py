@@ -488,7 +488,7 @@ def test_a_purge_that_a_person_signed_goes_back(server: Server, keys: Keys) -> N
 
 
 def pushed(server: Server, *words: str, path: str | None = None) -> str:
-    """What a real push says, through the hook."""
+    """The output of a real push, through the hook."""
     folder = os.fspath(Path(sys.executable).parent)
     usual = os.pathsep.join([folder, os.environ["PATH"]])
     environment = {"PATH": usual if path is None else path}
@@ -605,7 +605,7 @@ CHANGES: Mapping[str, tuple[Change, bool]] = {
     "rules": (lambda at, n: {"mdmem.toml": f"# {n}\n{RULES}"}, True),
     "no rules": (lambda at, n: {"mdmem.toml": f"# {n}\n"}, True),
 }
-"""What a commit changes, and whether the rules cover it."""
+"""The changes of a commit, and whether the rules cover them."""
 
 
 def check_against_a_model(server: Server, keys: Keys, seed: int, pushes: int) -> None:

@@ -1,4 +1,4 @@
-"""What git says of commits' signatures, on real keys, and that no repository has a word in it."""
+"""Signatures of commits, asked of git with real keys; no repository's settings count."""
 
 from collections.abc import Callable
 from pathlib import Path

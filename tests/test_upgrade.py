@@ -239,7 +239,7 @@ def test_hooks_go_on_until_they_are_renewed(upgraded: Shell):
 
 @pytest.mark.parametrize("left_by", ["0.3.0"])
 class TestConnections:
-    """What 0.3.0 was connected to goes on by itself, and says what is to be renewed."""
+    """Hosts, hooks and timers of 0.3.0 go on, and mdmem names those to be renewed."""
 
     def test_settings_and_a_pool(self, upgraded: Shell):
         programs = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
