@@ -18,13 +18,33 @@ import pytest
 from commandline import Shell, mdmem
 from conftest import World
 from kept_state import keep_state
-from warm import Served, catch_ups, children, descriptors, is_alive, probe, served_in, wait_until
+from warm import (
+    Served,
+    catch_ups,
+    children,
+    descriptors,
+    is_alive,
+    probe,
+    served_in,
+    state_of,
+    wait_until,
+)
 
 import mdmem as package
 from mdmem.warm import launcher
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="there is a server on Linux alone")
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
+SIGNAL_OF_A_THREAD = """
+import signal, sys, threading
+
+def signal_itself():
+    sys.stdin.buffer.read(1)
+    signal.pthread_kill(threading.get_ident(), signal.SIGTERM)
+
+threading.Thread(target=signal_itself, daemon=True).start()
+"""
+"""Reaches Python, and interrupts no call of the main thread, as one just before the call."""
 
 
 @pytest.fixture
@@ -115,6 +135,19 @@ class TestProcess:
         process.send_signal(number)
         assert process.wait(60) == 40 + number
         assert (tmp_path / "heard").read_text() == f"{int(number)}\n"
+
+    def test_a_signal_that_does_not_interrupt_the_wait(
+        self, served: Served, server: int, tmp_path: Path
+    ):
+        program = probe("wait", str(tmp_path / "heard"), before=SIGNAL_OF_A_THREAD)
+        process = served.popen(program, stdin=subprocess.PIPE)
+        assert process.stdin
+        assert process.stdout
+        process.stdout.readline()
+        wait_until(lambda: state_of(process.pid) == "S")
+        process.stdin.write(b"\n")
+        process.stdin.flush()
+        assert process.wait(60) == 40 + signal.SIGTERM
 
     def test_what_hears_no_interruption_goes_on(self, served: Served, server: int, tmp_path: Path):
         process = served.popen(

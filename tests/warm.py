@@ -77,7 +77,9 @@ def run(at_end=None):
             if signal.getsignal(number) != signal.SIG_IGN:
                 signal.signal(number, hear)
         print(os.getpid(), flush=True)
-        time.sleep(float(sys.argv[4]) if len(sys.argv) > 4 else 60)
+        ends = time.monotonic() + (float(sys.argv[4]) if len(sys.argv) > 4 else 60)
+        while time.monotonic() < ends:  # a signal just before a sleep does not interrupt it
+            time.sleep(0.01)
         with open(sys.argv[3], "a") as file:
             file.write("done\\\\n")
     elif what == "raise":
@@ -98,11 +100,16 @@ def wait_until(condition: Callable[[], object]) -> None:
         time.sleep(0.01)
 
 
-def is_alive(process: int) -> bool:
+def state_of(process: int) -> str:
+    """The letter of its main thread's state (proc(5)); nothing if there is no such process."""
     try:
-        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
     except OSError:
-        return False
+        return ""
+
+
+def is_alive(process: int) -> bool:
+    return state_of(process) not in ("", "Z")
 
 
 @dataclass
@@ -168,8 +175,9 @@ class Served:
         return int(self.probe("parent", **options).stdout) == self.server()
 
 
-def probe(*words: str) -> list[str]:
-    return [sys.executable, "-P", "-c", _ENTER, "pre-commit", *words]
+def probe(*words: str, before: str = "") -> list[str]:
+    """The probe as a command; `before` is a program that runs in the launcher's process first."""
+    return [sys.executable, "-P", "-c", before + _ENTER, "pre-commit", *words]
 
 
 def children(process: int) -> list[int]:

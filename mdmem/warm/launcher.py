@@ -27,7 +27,7 @@ STATUS_BYTES = LENGTH_BYTES = _INT_BYTES = 4
 PAGER_VARIABLES = {"LESS": "FRX", "LV": "-c"}
 _PAGE = b"\xff" * STATUS_BYTES  # in the place of a status: a text for the pager
 _RIGHTS_BYTES = _socket.CMSG_SPACE(2 * _INT_BYTES)
-_ANSWER_SECONDS = 1.0
+_ANSWER_SECONDS, _LOOK_SECONDS = 1.0, 0.5
 _NOT_FOUND = 127  # of a shell's statuses
 _LOST = 70  # exit status, where nobody knows what became of the command
 _MAIN = "mdmem.__main__"
@@ -117,7 +117,7 @@ def _hand_over(connection: _socket.socket, module: str) -> None:
         try:
             _forward_signals(connection)
             _forward_stops(connection)
-            connection.settimeout(None)
+            connection.settimeout(_LOOK_SECONDS)
             # not before: a server that sleeps would keep them open
             files = b"".join(
                 number.to_bytes(_INT_BYTES, sys.byteorder) for number in (0, 1, 2, here)
@@ -191,10 +191,11 @@ def _status(connection: _socket.socket) -> int | None:
 def _receive(connection: _socket.socket, size: int) -> tuple[bytes, list[int]]:
     """Read `size` bytes (fewer at the end of the stream), and the descriptors sent with them."""
     told, files = b"", b""
-    while len(told) < size:
-        more, rights, _, _ = connection.recvmsg(
-            size - len(told), _RIGHTS_BYTES, _socket.MSG_CMSG_CLOEXEC
-        )
+    while rest := size - len(told):
+        try:
+            more, rights, *_ = connection.recvmsg(rest, _RIGHTS_BYTES, _socket.MSG_CMSG_CLOEXEC)
+        except TimeoutError:  # a signal just before the call has not interrupted it
+            continue
         if not more:
             break
         told += more
