@@ -162,8 +162,48 @@ class TestOrigins:
         question = message(
             "Shall I always pay to account NL00?", speaker=Speaker.AGENT, typed=False
         )
-        drawn = drafts(question, message("yes, always to account NL00", 3))
+        drawn = drafts(question, message("yes to account NL00", 3))
         assert {draft.source for draft in drawn} == {Source.INFERRED}
+        (own,) = drafts(question, message("yes, always to account NL00", 3))
+        assert (own.text, own.source) == ("yes, always to account NL00", Source.USER_STATED)
+
+    def test_a_text_that_was_announced_is_not_the_users(self):
+        told = message("We rotate our keys quarterly. I am on call in May.", 4)
+        assert {draft.source for draft in drafts(told)} == {Source.USER_STATED}
+        ready = message("Go ahead.", 3, speaker=Speaker.AGENT, typed=False)
+        drawn = drafts(message("here comes the text, say ok first"), ready, told)
+        assert {draft.source for draft in drawn if draft.first_line == 4} == {Source.INFERRED}
+
+    def test_a_request_to_forget_is_an_entry_of_its_own(self):
+        told = message("Oh, I told you that. Please forget what I said about Ada's leg. Go on.")
+        asked = [draft.text for draft in drafts(told) if draft.rule == "forget"]
+        assert asked == ["Please forget what I said about Ada's leg."]
+
+    @pytest.mark.parametrize(
+        ("asked", "answer", "kept"),
+        [
+            (
+                "Which bank is it?",
+                "Ada Bank, they have a branch here",
+                '"Which bank is it?": Ada Bank',
+            ),
+            (
+                "Shall I keep five zones?",
+                "four, the last is noise",
+                '"Shall I keep five zones?": four',
+            ),
+            (
+                "Holder of the rights?",
+                "Ada Ltd, not me",
+                '"Holder of the rights?": Ada Ltd, not me',
+            ),
+        ],
+    )
+    def test_an_answer_is_kept_with_its_question(self, asked: str, answer: str, kept: str):
+        question = message(asked, speaker=Speaker.AGENT, typed=False)
+        first, *_ = drafts(question, message(answer, 3))
+        assert (first.text, first.source) == (kept, Source.INFERRED)
+        assert first.confidence == 0.8, "a night proposes it"
 
     @pytest.mark.parametrize(
         ("origin", "fields"),

@@ -118,6 +118,8 @@ UNTOUCHED = (
     "We haven't met in two months.",
     "It was the best harvest in five years.",
     "I built the shed in two weeks.",
+    "She lands three weeks from this Saturday.",
+    "We always pay in thirty days.",
     "We met recently, the other day in fact.",
     "I did that a few years ago.",
     "Some weeks ago it was colder.",

@@ -16,9 +16,11 @@ from mdmem.model import FactId, Source
 from mdmem.model.sessions import Message, Speaker
 from mdmem.sessions.plain import (
     CORRECTION,
+    FORGETS,
     Cue,
     SentencePlaces,
     Statement,
+    announces_text,
     begins_with_reason,
     find_agent_cue,
     find_corrected,
@@ -27,9 +29,11 @@ from mdmem.sessions.plain import (
     is_stated,
     own_clauses,
     sentences_in_place,
+    spoken_sentences,
     stated_attribute,
     states_behind_label,
     states_plainly,
+    subject_to_forget,
 )
 from mdmem.sessions.sentences import (
     ENTRY,
@@ -145,7 +149,11 @@ class _Statement:
     @property
     def begins_anew(self) -> bool:
         """True for what says something by itself: it is an entry of its own."""
-        return self.is_shaped and not points_back(self.sentence)
+        return self.asks_to_forget or (self.is_shaped and not points_back(self.sentence))
+
+    @property
+    def asks_to_forget(self) -> bool:
+        return self.cue is not None and self.cue.rule == FORGETS
 
 
 @dataclass(slots=True)
@@ -164,7 +172,8 @@ class _Part:
             return True
         own = self.is_plain, self.is_stated, self.is_shaped
         others = statement.is_plain, statement.is_stated, statement.is_shaped
-        if self.sentences and (own != others or statement.begins_anew):
+        is_request = self.cue is not None and self.cue.rule == FORGETS
+        if self.sentences and (own != others or statement.begins_anew or is_request):
             return False
         if self.cue is None or statement.cue is None:
             return True
@@ -279,8 +288,9 @@ def _is_persons_own(message: Message) -> bool:
 
 
 def _statements(message: Message) -> tuple[tuple[Sentence, ...], tuple[Sentence, ...]]:
-    spoken = sentences(strip_pasted(message.text))
-    return spoken, tuple(each for each in spoken if not is_noise(each) or _is_told_to_agent(each))
+    spoken = spoken_sentences(strip_pasted(message.text))
+    told = (each for each in spoken if not each.text.endswith(":"))
+    return spoken, tuple(each for each in told if not is_noise(each) or _is_told_to_agent(each))
 
 
 def _is_told_to_agent(sentence: Sentence) -> bool:
@@ -333,7 +343,12 @@ def _of_person(
     if not statements:
         return
     tools = rules.has_tools(message.line)
-    parts = _parts(message, statements, tools, question is not None)
+    before = next((said for said, _ in reversed(recent) if said.speaker is message.speaker), None)
+    is_brought = before is not None and announces_text(before.text)
+    place = SentencePlaces()
+    if message.sender is None and not is_brought:
+        place = sentences_in_place(message.text, question is not None)
+    parts = _parts(statements, place, tools, message.sender is None, question=question)
     is_answer = _answers(parts[0], question)
     shaped = [
         part for part in parts if part.is_stated or part.tells() or (is_answer and part is parts[0])
@@ -350,7 +365,8 @@ def _of_person(
         parts, rule = shaped, "statement"
     else:
         return
-    answered = question if question is not None and _needs_question(parts[0]) else None
+    is_needed = _needs_question(parts[0]) or _answers(parts[0], question)
+    answered = question if is_needed else None
     for part in parts:
         is_asked = part is parts[0] and _answers(part, question)
         is_reason = part.cue is not None or part.is_shaped or is_asked
@@ -360,14 +376,17 @@ def _of_person(
 
 
 def _parts(
-    message: Message, statements: Sequence[Sentence], tools: bool, answers: bool
+    statements: Sequence[Sentence],
+    place: SentencePlaces,
+    tools: bool,
+    is_users: bool,
+    *,
+    question: _Question | None,
 ) -> list[_Part]:
-    place = SentencePlaces()
-    if message.sender is None:
-        place = sentences_in_place(message.text, answers)
     parts = [_Part()]
     for sentence in statements:
-        for statement in _stated(sentence, place, tools, message.sender is None):
+        asked = question if sentence is statements[0] else None
+        for statement in _stated(sentence, place, tools, is_users, question=asked):
             if not parts[-1].belongs(statement):
                 parts.append(_Part())
             parts[-1].add(statement)
@@ -375,14 +394,26 @@ def _parts(
 
 
 def _stated(
-    sentence: Sentence, place: SentencePlaces, tools: bool, is_users: bool
+    sentence: Sentence,
+    place: SentencePlaces,
+    tools: bool,
+    is_users: bool,
+    *,
+    question: _Question | None,
 ) -> Iterator[_Statement]:
-    """A sentence, or those of its clauses that state something where the whole does not."""
+    """A sentence, or those of its clauses that state something where the whole does not; before
+    them what answers the `question`: `32, Ada has the rest`.
+    """
     state = partial(_statement, within=sentence.text, place=place, tools=tools, is_users=is_users)
     whole = state(sentence)
+    answer = _answer(sentence, question)
+    if answer is sentence:
+        yield replace(whole, cue=None, is_stated=False)
+        return
+    said = [] if answer is None else [replace(state(answer), cue=None, is_stated=False)]
     is_passing = shape_of(sentence) is Shape.PASSING
     if (whole.is_shaped and not is_passing) or (whole.cue is not None and whole.cue.is_plain):
-        yield whole
+        yield from (*said, whole)
         return
     told: list[_Statement] = []
     for clause, is_sure in own_clauses(sentence):
@@ -394,7 +425,20 @@ def _stated(
             told.append(replace(each, is_stated=each.is_stated and is_sure))
         elif told and points_back(clause):
             told[-1] = told[-1].with_more(clause)
-    yield from told or [whole]
+    yield from (*said, *told) if told else (whole,)
+
+
+def _answer(sentence: Sentence, question: _Question | None) -> Sentence | None:
+    """The words that a question asks for, or a name or number in place of yes and no: `Xero`."""
+    if question is None or not question[1].content:
+        return None
+    head = Sentence.of(sentence.text.partition(", ")[0])
+    if shape_of(sentence) is Shape.ORDER and is_slight((head,)):
+        return None
+    said = sentence if is_phrase(sentence) else head
+    is_asked = asks_for_value(question[1]) and shape_of(sentence) is not Shape.STATEMENT
+    is_answer = is_phrase(said) and not (greets(said) or points_back(said))
+    return said if is_answer and (is_asked or not is_slight((said,))) else None
 
 
 def _statement(
@@ -419,17 +463,16 @@ def _statement(
 
 def _needs_question(part: _Part) -> bool:
     first = part.sentences[0]
+    if subject_to_forget(first.straight) is not None:
+        return False
     if _ANSWER.match(first.straight) is not None:
-        return shape_of(first) is not Shape.STATEMENT
+        return shape_of(first) not in (Shape.STATEMENT, Shape.ORDER)
     return not part.is_stated and sum(len(each.content) for each in part.sentences) < _FEW_WORDS
 
 
 def _answers(part: _Part, question: _Question | None) -> bool:
-    """True for the user's own word or two that a question asks for: `Xero`."""
-    first = part.sentences[0]
-    is_asked = question is not None and question[1].content and asks_for_value(question[1])
-    is_own = part.is_plain and not part.is_shaped and not greets(first)
-    return bool(is_asked) and is_own and is_phrase(first) and not points_back(first)
+    is_own = part.is_plain and not part.is_stated
+    return is_own and _answer(part.sentences[0], question) is not None
 
 
 def _is_choice(question: _Question | None) -> bool:

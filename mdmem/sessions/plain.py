@@ -39,9 +39,11 @@ from mdmem.sessions.sentences import (
 )
 from mdmem.sessions.shapes import (
     Shape,
+    asks,
     asks_you,
     begins_clause,
     begins_with_person,
+    bids,
     clauses,
     has_pattern,
     is_guess,
@@ -66,12 +68,14 @@ from mdmem.text.languages import (
 _OWN_BY_LANGUAGE = tuple(any_pattern(each.OWN) for each in LANGUAGES)
 _REQUESTS = pattern_of("REQUESTS")
 _TEXT_WORK, _NEW_TEXTS = pattern_of("TEXT_WORK"), pattern_of("NEW_TEXTS")
-_NOT_PLAIN = pattern_of("NOT_PLAIN")
+_COMING_NEXT = pattern_of("COMING_NEXT")
+_NOT_PLAIN, _BROUGHT = pattern_of("NOT_PLAIN"), pattern_of("BROUGHT")
 _TEXTS = pattern_of("TEXTS")
 _LEADS_IN = pattern_of("LEADS_IN")
 _ASKS = pattern_of("ASKS")
 _BY_THE_WAY = pattern_of("ASIDES")
 _SPEAKS_OF_SELF = pattern_of("PRONOUNS")
+_FOR_SELF = frozenset(("me", "us"))
 _OF_SELF = late.pattern(rf"(?i)(?:{alternatives('POSSESSIVES')})")
 _THAT = pattern_of("THAT")
 _AUXILIARIES = words_of("AUXILIARIES")
@@ -114,6 +118,7 @@ _FEW_WORDS = 3
 _TWICE = 2
 _FEW_CLAUSES = 2
 _MOST_OF_COMMENT = 8
+_MOST_OF_TALK = 12
 _MOST_OF_TOPIC = 2
 """Maximum words of a label that may name a topic: `parking: …`."""
 _MOST_OF_NAME = 3
@@ -154,6 +159,9 @@ _CONTRACTION = late.pattern(r"(?i)\w'(?:s|re|ve|ll|d|m|t)\b")
 _NAMELESS = late.pattern(r"(?<!\S)\S*[\w~][@/._\\]\w\S*")
 """An address, a path or a name in code, which is of no language."""
 _REASON = late.pattern(rf"(?i);|[, ] ?(?:{alternatives('REASON')})\s")
+_PARAGRAPHS = late.pattern(r"\n[ \t]*\n\s*")
+_YOU_MAY = late.pattern(rf"(?i)(?:{alternatives('YOU_MAY')})\b,? (?P<asked>.+)")
+_FILE = late.pattern(r"(?<![\w@./:-])[\w/-]+\w\.[a-z]{1,4}(?![\w/@-])")
 _ADDRESS = late.pattern(r"https?://|www\.")
 _ACROSS_LINES = late.pattern(r"[\"“„«][^\"“”„«»]*\n[^\"“”„«»]*[\"”“»]")
 _QUOTED_TEXT = late.pattern(r"\"([^\"]*)\"?|(?<!\w)'([^']*)'(?!\w)|«([^»]*)»|„([^\"]*)\"")
@@ -186,6 +194,10 @@ class _Line:
     def is_own(self) -> bool:
         return all(map(_is_own, self.sentences))
 
+    @property
+    def is_brief(self) -> bool:
+        return all(len(each.words) <= _FEW_WORDS and _is_harmless(each) for each in self.sentences)
+
 
 @dataclass(frozen=True, slots=True)
 class SentencePlaces:
@@ -206,7 +218,7 @@ def sentences_in_place(text: str, answers: bool = False) -> SentencePlaces:
     typed, behind = (text[: fence.start()], text[fence.start() :]) if fence else (text, "")
     lines = list(_lines(typed))
     spoken = [each for line in lines for each in line.sentences]
-    spoken += sentences(strip_pasted(behind))
+    spoken += spoken_sentences(strip_pasted(behind))
     items = {each.text for line in lines if line.is_item for each in line.sentences}
     counted = Counter(word for each in spoken for word in set(each.content))
     foreign = {
@@ -224,6 +236,10 @@ def sentences_in_place(text: str, answers: bool = False) -> SentencePlaces:
     if is_letter or any(each.text in foreign for each in whole) or _is_signed(typed):
         return SentencePlaces()
     if len(lines) > 1 and not fence and _comments(lines[-1]):
+        return SentencePlaces()
+    if any(_BROUGHT.match(without_openers(each.straight)) for each in spoken[1:]):
+        return SentencePlaces()
+    if _asks_about_paragraphs(typed):
         return SentencePlaces()
     asking = {each.text for each in spoken if _asks_for_text_work(each)}
     wondering = {each.text for each in spoken if _asks_about_something(each)}
@@ -246,13 +262,69 @@ def sentences_in_place(text: str, answers: bool = False) -> SentencePlaces:
     return SentencePlaces(plain, loose)
 
 
+def spoken_sentences(text: str) -> tuple[Sentence, ...]:
+    """The sentences of a text; talk before a colon is one: `and money again: it's 300 now`."""
+    behind_talk = (each for sentence in sentences(text) for each in _behind_talk(sentence))
+    return tuple(each for sentence in behind_talk for each in _before_question(sentence))
+
+
+def _behind_talk(sentence: Sentence) -> Iterator[Sentence]:
+    talk, _, told = sentence.text.partition(": ")
+    if told and _leads_to(Sentence.of(talk), Sentence.of(told)):
+        yield from (Sentence.of(f"{talk}:"), Sentence.of(told))
+    else:
+        yield sentence
+
+
+def _before_question(sentence: Sentence) -> Iterator[Sentence]:
+    """Apart what one states of oneself before one asks: `we drive a diesel, which tyres fit?`"""
+    told, _, asked = sentence.text.rpartition(", ")
+    said = Sentence.of(told)
+    is_told = sentence.is_question and _is_of_self(said) and asks(Sentence.of(asked))
+    if is_told and shape_of(said) is Shape.STATEMENT and not is_guess(said):
+        yield from (said, Sentence.of(asked))
+    else:
+        yield sentence
+
+
+def _leads_to(talk: Sentence, told: Sentence) -> bool:
+    """True for words that begin as talk goes on, and bring nobody's text."""
+    text = talk.straight
+    rest, last = without_openers(text), text.rpartition(", ")[2]
+    opener = text.removesuffix(rest)
+    is_talk = any(map(str.isalpha, opener)) or OPENERS.fullmatch(f"{last},") is not None
+    if (
+        not is_talk
+        or text.startswith("(")
+        or len(talk.words) > _MOST_OF_TALK
+        or not _is_harmless(talk)
+    ):
+        return False
+    if _TEXT_WORK.search(text) or _SOURCE.search(text) or shape_of(talk) is Shape.STATEMENT:
+        return False
+    if _is_own_label(text) or _LABEL.match(rest) or _names_topic(text):
+        return False  # they tell what is said, or of what
+    if CORRECTS.search(text, talk.pieces) or shape_of(told) not in (Shape.STATEMENT, Shape.ORDER):
+        return False
+    is_between_us = _SPEAKS_OF_SELF.search(text) or not SECOND_PERSON.isdisjoint(talk.pieces)
+    return bool(is_between_us) or not _speaks_up(told.straight)
+
+
 def _asks_for_text_work(sentence: Sentence) -> bool:
     text = sentence.straight
-    return bool(_TEXT_WORK.search(text) or _NAMES_LANGUAGE.search(text))
+    is_asked = _TEXT_WORK.search(text) or _NAMES_LANGUAGE.search(text)
+    return bool(is_asked) and not _works_on_file(text)
+
+
+def _works_on_file(text: str) -> bool:
+    """True for work on a text that is in a file: `check the spelling in flyer.md`."""
+    return _FILE.search(text) is not None and not (_brings(text) or _ANNOUNCING.search(text))
 
 
 def _asks_about_something(sentence: Sentence) -> bool:
     text = sentence.straight
+    if _asks_to_do(text):
+        return False
     is_asked = sentence.is_question or _ASKS.match(text) is not None
     return is_asked and not _is_clean(text) and (_names_text(text) or _quotes(sentence))
 
@@ -267,18 +339,24 @@ def _in_place(
     before: _Line | None = None
     spoken: int | None = None
     for line in lines:
-        if line.shows_text or not _may_follow(line, before):
+        if line.shows_text:
             break
+        if not _may_follow(line, before):
+            is_reply = answers and before is not None and before.is_brief and len(plain) == 1
+            return plain + (_of_things(line.sentences) if is_reply else []), []
         is_clean, is_of_others = True, False
         for number, sentence in enumerate(line.sentences):
+            if number and line.sentences[number - 1].straight.count('"') % 2:
+                return plain, []  # within a quotation of several sentences
             language = _language(sentence)
             is_switched = None not in (spoken, language) and spoken != language
-            speaks_up = is_of_others and _SPEAKS_OF_SELF.search(sentence.straight)
-            if is_switched or speaks_up:
+            is_theirs = is_of_others and _SPEAKS_OF_SELF.search(sentence.straight)
+            if is_switched or is_theirs:
                 return plain, [each.text for each in line.sentences[number:]] if number else []
             spoken = spoken if language is None else language
             plain.append(sentence.text)
-            if not (line.is_item or line.is_label or _is_clean(sentence.straight)):
+            is_own = _is_clean(sentence.straight) or _asks_for_oneself(sentence)
+            if not (line.is_item or line.is_label or is_own):
                 behind = line.sentences[number + 1 :]
                 is_answer = answers and len(plain) == 1 and is_phrase(sentence)
                 if not _labels_own(sentence.straight):
@@ -290,10 +368,10 @@ def _in_place(
                     is_safe = is_answer and not _brings(sentence.straight)
                     return plain, [each.text for each in behind] if is_safe else []
                 if sentence.text in foreign and not is_answer:
-                    told = _of_things(behind) if len(sentence.words) < _FEW_WORDS else []
+                    told = _of_things(behind) if len(sentence.words) <= _FEW_WORDS else []
                     return plain + told, [each.text for each in behind if each.text not in told]
                 is_clean, is_of_others = False, is_of_others or _tells_of_others(sentence)
-        if not is_clean:
+        if not is_clean and not (answers and line.is_brief):
             break
         before = line
     return plain, []
@@ -305,13 +383,34 @@ def _of_things(spoken: Iterable[Sentence]) -> list[str]:
         each.text
         for each in spoken
         if shape_of(each) is Shape.STATEMENT and FIRST_PERSON.isdisjoint(each.pieces)
+        if not _is_of_self(each)
     ]
+
+
+def _asks_about_paragraphs(text: str) -> bool:
+    """True if a last paragraph asks something, and neither of its reader nor for its writer."""
+    *before, last = _PARAGRAPHS.split(text.strip())
+    asked = sentences(last)[-1:]
+    if not (before and asked and asked[0].is_question):
+        return False
+    return (FIRST_PERSON | SECOND_PERSON).isdisjoint(Sentence.of(last).pieces)
+
+
+def announces_text(text: str) -> bool:
+    """True for a message whose end says that a text comes next: `here comes the mail, wait`."""
+    return any(_COMING_NEXT.search(each.straight) for each in sentences(text)[-1:])
+
+
+def _asks_to_do(text: str) -> bool:
+    """True for a request that only looks like a question: `could you move it to Friday?`"""
+    asked = _YOU_MAY.match(without_openers(text))
+    return asked is not None and bids(Sentence.of(asked["asked"])) and not _TEXTS.search(text)
 
 
 def _tells_of_others(sentence: Sentence) -> bool:
     """True if somebody else did or felt something, who may speak in what follows."""
     text = without_openers(sentence.straight)
-    if _is_of_self(sentence) or not begins_clause(text):
+    if _SPEAKS_OF_SELF.search(text) or not begins_clause(text):
         return False
     is_thing = SECOND_PERSON.isdisjoint(sentence.pieces) and not begins_with_person(text)
     is_stated = is_thing or shape_of(sentence) is Shape.STATEMENT
@@ -321,6 +420,8 @@ def _tells_of_others(sentence: Sentence) -> bool:
 def _is_harmless(sentence: Sentence) -> bool:
     """True for talk that brings no text of others behind it in its line: `dry rot.`, `I'm new.`"""
     text = sentence.straight
+    if _TEXT_WORK.search(text) and _works_on_file(text):
+        return True
     if _brings(text) or _quotes(sentence) or (sentence.is_question and asks_you(sentence)):
         return False
     if _TEXTS.search(text) and shape_of(sentence) not in (Shape.STATEMENT, Shape.ORDER):
@@ -362,7 +463,7 @@ def _lines(text: str) -> Iterator[_Line]:
         addresses = sum(len(_ADDRESS.findall(line)) for line in paragraph)
         for line in paragraph:
             yield _Line(
-                sentences=() if is_pasted_line(line) else sentences(line),
+                sentences=() if is_pasted_line(line) else spoken_sentences(line),
                 shows_text=shows_text or is_long or addresses > 1,
                 is_item=is_list_item(line),
                 is_label=_LABEL.match(line.strip()) is not None,
@@ -445,6 +546,8 @@ def _is_conditional(text: str) -> bool:
 def _is_own(sentence: Sentence) -> bool:
     text = sentence.straight
     rest = without_openers(text)
+    if _asks_for_oneself(sentence):
+        return True
     if text.rstrip().endswith(("?", "？", *_LABEL_ENDS)) or _is_tainted(text):
         return False
     if shape_of(sentence) is Shape.STATEMENT and text.endswith("."):
@@ -454,6 +557,15 @@ def _is_own(sentence: Sentence) -> bool:
     if _GREETINGS.match(text):
         return True
     return OWN.match(rest) is not None and _LEADS_IN.match(rest) is None and _is_clean(text)
+
+
+def _asks_for_oneself(sentence: Sentence) -> bool:
+    """True for a request or question of the user's that no text is behind: `plan us a weekend`."""
+    text = sentence.straight
+    if _TEXT_WORK.search(text) or _TEXTS.search(text) or _is_tainted(text):
+        return False
+    is_for_self = _SPEAKS_OF_SELF.search(text) or not _FOR_SELF.isdisjoint(sentence.pieces)
+    return (bids(sentence) or asks(sentence)) and bool(is_for_self)
 
 
 def _is_addressed(sentence: Sentence) -> bool:
@@ -479,7 +591,7 @@ def _speaks_for_itself(sentence: Sentence) -> bool:
     rest = without_openers(sentence.straight)
     if sentence.is_question or is_acknowledgement(sentence):
         return True
-    is_begun = any(each.match(rest) for each in (OWN, _REQUESTS))
+    is_begun = any(each.match(rest) for each in (OWN, _REQUESTS)) or bids(sentence)
     return is_begun or shape_of(sentence) is not None or _is_clean(sentence.straight)
 
 
@@ -567,8 +679,11 @@ def _announces(text: str, label: int, behind: int) -> bool:
     said, is_topic = without_openers(text[behind:]), len(text[:label].split()) <= _MOST_OF_TOPIC
     end = _BOUNDARY.search(said) if is_topic else None
     clause = said[: end and end.start()]
-    speaks_up = _SPEAKS_OF_SELF.search(clause) or _OF_SELF.match(clause)
-    return speaks_up is not None and not _is_label(text[:label])
+    return _speaks_up(clause) and not _is_label(text[:label])
+
+
+def _speaks_up(text: str) -> bool:
+    return bool(_SPEAKS_OF_SELF.search(text) or _OF_SELF.match(text))
 
 
 def _leads_on(clause: str, end: str) -> bool:
@@ -633,8 +748,8 @@ def _labels(before: str) -> list[str]:
 
 
 MANY_VALUED = words_of("MANY_VALUED")
-FORGET_REQUEST = pattern_of("FORGET_REQUESTS")
-CORRECTION = "correction"
+_FORGET_REQUEST, _ERASE_REQUEST = pattern_of("FORGET_REQUESTS"), pattern_of("ERASE_REQUESTS")
+CORRECTION, FORGETS = "correction", "forget"
 _MARK_KINDS = {"remember": "fact", "note": "fact", "todo": "task"}
 _MARK = late.pattern(rf"(?i)^\W*({'|'.join((*LASTING_KINDS, *_MARK_KINDS))})\s*:\s*\S")
 KEPT_ANYWHERE = tuple(
@@ -731,10 +846,10 @@ def find_cue(
     if kept:
         cue = next((cue for cue in kept if cue.is_plain), kept[0])
         return replace(cue, kind="decision") if shape is Shape.ORDER and cue.kind == "fact" else cue
-    if request := FORGET_REQUEST.match(without_openers(text)):
+    if subject_to_forget(text) is not None:
         begun = Sentence.of(text.partition(", ")[0])
-        is_sure = not request["doubtful"] and states_plainly(begun, 0, begins=False)
-        return Cue("fact", "forget", is_sure)
+        is_sure = _FORGET_REQUEST.match(without_openers(text)) is not None
+        return Cue("fact", FORGETS, is_sure and states_plainly(begun, 0, begins=False))
     is_rule = (tools and not TOOL_DECISIONS.isdisjoint(sentence.pieces)) or _RULE.match(text)
     if shape is Shape.ORDER or (shape is not None and is_rule):
         return Cue("decision", "order", is_shaped)
@@ -774,9 +889,15 @@ def own_clauses(sentence: Sentence) -> list[tuple[Sentence, bool]]:
     parts = clauses(sentence.text)
     if laughs(text) or _ANNOUNCING.search(text) or len(parts) < _FEW_CLAUSES:
         return []
-    conditions = [number for number, (_, each) in enumerate(parts) if _NOT_PLAIN.search(each)]
+    conditions = [
+        number
+        for number, (_, each) in enumerate(parts)
+        if _NOT_PLAIN.search(each) and not _YOU_MAY.match(without_openers(each))
+    ]
     first = min(conditions, default=len(parts))
-    is_sure = first == len(parts) or bool(parts[first][0])
+    link, behind = parts[first] if first < len(parts) else ("", "")
+    is_request = _NOT_PLAIN.match(behind) is None and bids(Sentence.of(behind))
+    is_sure = first == len(parts) or bool(link) or is_request
     has_text = _TEXTS.search(text) is not None  # `I` may be another behind it
     told = [Sentence.of(each) for _, each in parts[:first]]
     return [(each, is_sure) for each in told if not (has_text and _is_of_self(each))]
@@ -789,6 +910,16 @@ def begins_with_reason(clause: Sentence) -> bool:
 def _may_hold_others(sentence: Sentence) -> bool:
     text = sentence.outside_quotations
     return bool(_brings(text) or _TEXT_WORK.search(text) or REPORTED.pattern.search(text))
+
+
+def subject_to_forget(text: str) -> str | None:
+    """The words behind a request to forget something, or None."""
+    asked = without_openers(text)
+    match = _FORGET_REQUEST.match(asked) or _ERASE_REQUEST.match(asked)
+    if match is None:
+        return None
+    topic = next(filter(None, match.groupdict().values()), asked[match.end() :])
+    return topic.rstrip(" .!") or None
 
 
 def find_agent_cue(sentence: Sentence) -> Cue | None:

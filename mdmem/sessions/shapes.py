@@ -62,18 +62,20 @@ _SHORT_LABEL = late.pattern(r"^[^\W\d_][^:,.!?]{0,39}: (?=[^\W_])")
 _LAUGHTER = late.pattern(r"(?i)\b(?:(?:h[ae]){2,}h?|(?:j[ae]){2,}|lo+l|lmao|rofl|mdr|xd)\b|哈哈")
 _CHOICE = late.pattern(r"\s(?:or|oder|ou|o)\s")
 _IS = late.pattern(
-    r"(?i)(?<=\w)'s(?=\s(?:\d+|an?|the|my|our|not|in|on|at|for|from|with|by|under|really|very|"
-    r"always|usually|still|now|only|also)\b)"
+    r"(?i)(?<=\w)'s(?=\s(?:\d[\w.,%]*|an?|the|my|our|not|in|on|at|for|from|with|by|under|really|"
+    r"very|always|usually|still|now|only|also|called|named|closed|shut)\b)"
 )
 """A copula, as in `the site's in Leeds`."""
 _DISLOCATED = late.pattern(r"(?i)(?<=\w), c'est ")
 """The copula behind a subject that French sets apart: `le client, c'est Ada`."""
 _UNMARKED = {"im": ("i", "am"), "ive": ("i", "have"), "weve": ("we", "have")}
 _DATE = late.pattern(rf"(?i)\b(?:{'|'.join(words_of('MONTHS'))}|(?:19|20)\d\d)\b")
-_TELLING = late.pattern(r"\d|[^\W_][./_@][^\W_]|\s[A-ZÄÖÜÉÁ]\w")
+_YEAR = late.pattern(r"\b(?:19|20)\d\d\b")
+_TELLING = late.pattern(r"\d|(?:[^\W_][./_@]|\s[./_#~%-]{1,2})[^\W_]|\s[A-ZÄÖÜÉÁ]\w")
 _PASSING = pattern_of("PASSING")
 _PEOPLE = words_of("PEOPLE")
-_TIMES = TIME_WORDS | words_of("WEEKDAYS") | words_of("MONTHS")
+_WEEKDAYS = words_of("WEEKDAYS")
+_TIMES = TIME_WORDS | _WEEKDAYS | words_of("MONTHS")
 _ROLE = late.pattern(
     r"(?i)\w{2,}(?:[eo]rs?|ists?|i[ae]ns?|in(?:nen)?|eurs?|euses?|[ao]ras?)|interns?"
 )
@@ -156,8 +158,10 @@ def _shape(text: str) -> Shape | None:
     spoken = _Spoken(text)
     if spoken.is_order():
         return Shape.ORDER
-    if not _FEWEST_WORDS <= len(spoken.words) <= _MOST_WORDS or text.endswith("!"):
+    if not _FEWEST_WORDS <= len(spoken.words) <= _MOST_WORDS:
         return None
+    if text.endswith("!"):
+        return spoken.statement() if spoken.names_weekday() else None
     return spoken.statement() or _of_clause_behind(text) or spoken.in_passing()
 
 
@@ -188,6 +192,16 @@ def begins_with_person(text: str) -> bool:
 def is_phrase(sentence: Sentence) -> bool:
     """True for words without a verb, such as the answer to a question."""
     return _Spoken(sentence.outside_quotations).is_phrase()
+
+
+def bids(sentence: Sentence) -> bool:
+    """True for a request to do something: `sort by date`, `need to tell her`."""
+    return _Spoken(sentence.outside_quotations).bids()
+
+
+def asks(sentence: Sentence) -> bool:
+    """True for words that begin as a question does: `which tyres fit`, `can I`."""
+    return _Spoken(sentence.outside_quotations).asks()
 
 
 def asks_you(question: Sentence) -> bool:
@@ -371,11 +385,15 @@ class _Spoken:
             return None
         if self.begins_with_self():
             return Shape.STATEMENT if self._states_of_self(1) else None
+        if self.is_of_self_by_verb():
+            return Shape.STATEMENT if self._states_of_self(0) else None
         if self._is("CHANGES", 0) or (self.words[0] == "got" and self._names_time()):
             return Shape.STATEMENT
         if self.begins_with_anaphor() or self._is("AUXILIARIES", 0):
             return None
-        is_time = self.words[0].removesuffix("s") in TIME_WORDS and self._any("NOMINATIVE", 1)
+        is_time = self.words[0].removesuffix("s") in _TIMES and self._any("NOMINATIVE", 1)
+        if self._is_of_object_before_self():
+            return Shape.STATEMENT
         is_led = not self._is("SUBJECTS", 0) and self.words[0] in _function_words(self._language)
         if is_time or is_led or self._is("PREPOSITIONS", 0):
             return self._behind_time()
@@ -394,10 +412,14 @@ class _Spoken:
         is_at_hand = is_at_hand and not _role_with_name(self._language).match(self._text)
         if is_at_hand or self._any("RELATIVES_OF_CLAUSES", 0, verb):
             return None
-        if is_own or self._is_of_named(verb) or self._tells():
+        is_of_all = self._is("GENERIC", 0) and len(self.words) > verb + 2
+        if is_own or is_of_all or self._is_of_named(verb) or self._tells():
             return Shape.STATEMENT
+        is_named = verb == 1 and not self.words[0].endswith("s")  # `gateway runs on a sim`
         is_of_any = not self._any("SUBJECTS", 0, _MOST_WORDS)  # `pets bring joy`
-        return None if is_of_any else Shape.VAGUE
+        if is_of_any:
+            return Shape.PASSING if is_named else None
+        return Shape.VAGUE
 
     def in_passing(self) -> Shape | None:
         """The shape of what may be a statement, if it holds a name, a number or a time."""
@@ -443,10 +465,18 @@ class _Spoken:
         return self.is_phrase() and self._any("PREPOSITIONS", 1, _MOST_OF_PHRASE)
 
     def is_phrase(self) -> bool:
-        is_task = self._is("TASKS", 0) or self._is("MORE_TASKS", 0) or self._bids_of_thing()
         is_short = 0 < len(self.words) <= _MOST_OF_PHRASE
         has_verb = _finite(self._language).search(self._text, 1) is not None
-        return is_short and not (is_task or has_verb or self.begins_with_self())
+        is_of_self = self._any("NOMINATIVE", 0, _MOST_WORDS) or self.is_of_self_by_verb()
+        return is_short and not (self.bids() or has_verb or is_of_self)
+
+    def bids(self) -> bool:
+        is_task = self._is("TASKS", 0) or self._is("MORE_TASKS", 0) or self._bids_of_thing()
+        return is_task or (self._is("MENTAL", 0) and self.words[1:2] == ["to"])
+
+    def asks(self) -> bool:
+        is_word = self._is("ANAPHORA", 0) and not self._is("SECOND_PERSON", 0)
+        return len(self.words) > 1 and (is_word or self._is("AUXILIARIES", 0))
 
     def asks_you(self) -> bool:
         is_open = self._is("ANAPHORA", 0) and not self._is("SECOND_PERSON", 0)
@@ -478,10 +508,20 @@ class _Spoken:
         """A statement of the speaker's behind a time or topic: `on Tuesdays I sleep in the cab`."""
         for number in range(1, min(len(self.words), _MOST_OF_SUBJECT)):
             if self._is("NOMINATIVE", number):
-                is_lasting = self._names_time() or self._is("CHANGES", number + 1)
+                is_lasting = self._tells() or self._is("CHANGES", number + 1)
                 is_stated = is_lasting and self._states_of_self(number + 1)
                 return Shape.STATEMENT if is_stated else None
         return Shape.STATEMENT if self._is("PREPOSITIONS", 0) and self._states_behind() else None
+
+    def _is_of_object_before_self(self) -> bool:
+        """True for a thing before its subject and verb: `lids we get from Packwell`."""
+        number = next((n for n in range(1, _NEAR) if self._is("NOMINATIVE", n)), None)
+        is_bare = not (self._is("SUBJECTS", 0) or self.words[0] in _function_words(self._language))
+        is_led = self._is("PREPOSITIONS", 0) or self._is("MENTAL", 0)
+        if number is None or not is_bare or is_led or self.bids():
+            return False
+        has_other_verb = self._any("AUXILIARIES", number + 2, _MOST_WORDS)
+        return self._states_of_self(number + 1) and not has_other_verb
 
     def _states_behind(self) -> bool:
         """True for a named thing and its verb behind a place or time: `in the lab the log is …`."""
@@ -519,14 +559,22 @@ class _Spoken:
         )
         return not _words(self._language, "SECOND_PERSON").isdisjoint(parts)
 
+    def names_weekday(self) -> bool:
+        return not _WEEKDAYS.isdisjoint(word.removesuffix("s") for word in self.words)
+
     def _names_time(self) -> bool:
         named = {word for each in self.words for word in (each, each.removesuffix("s"))}
         return not _TIMES.isdisjoint(named) or any(map(str.isdigit, self._text))
 
     def _is_of_named(self, verb: int) -> bool:
-        """True for a subject that is one capitalised word without an article: `Gudrun bakes`."""
+        """True for a subject that is one capitalised word without an article (`Gudrun bakes`), or
+        is a person by what follows: `jonna writes it, she knows`.
+        """
         first = self._tokens[0][0]
-        return verb == 1 and first[0].isupper() and not first.endswith("s")
+        if verb == 1 and first[0].isupper():
+            return not first.endswith("s")
+        is_bare = not (self._is("SUBJECTS", 0) or self._is("FUNCTION_WORDS", 0))
+        return is_bare and self._search("PERSON", self._text[self._begin_of(verb) :])
 
     def _lasts(self, verb: int, is_own: bool) -> bool:
         if self._any("CHANGES", verb, 2):
@@ -536,6 +584,10 @@ class _Spoken:
             is_dated = self._is("AUXILIARIES", verb) and self._names_time()
             return is_dated and (is_own or self._is_dated(verb))
         return not self._is_past(verb) or self._names_time()
+
+    def _begin_of(self, verb: int) -> int:
+        is_there = verb < len(self._token_of)
+        return self._tokens[self._token_of[verb]].start() if is_there else len(self._text)
 
     def _is_dated(self, verb: int) -> bool:
         """True for a month or a year behind the verb: `was calibrated in May`."""
@@ -568,6 +620,10 @@ class _Spoken:
     def begins_with_self(self) -> bool:
         return self._is("NOMINATIVE", 0)
 
+    def is_of_self_by_verb(self) -> bool:
+        """True for a first person that the verb's ending tells: `entrego 600`."""
+        return _pattern(self._language, "PRONOUNS").match(self._text) is not None
+
     def is_contracted(self) -> bool:
         """True for a subject with its verb in one word: `they're in from Easter on`."""
         subject, mark, _ = self._tokens[0][0].lower().partition("'")
@@ -597,7 +653,7 @@ class _Spoken:
     def _states_of_self(self, verb: int) -> bool:
         while self._is("ADVERBS", verb):
             verb += 1
-        if verb < len(self.words) and self._is_got(verb):
+        if verb < len(self.words) and (self._is_got(verb) or self._is_of_life(verb)):
             return True
         if verb >= len(self.words) or self._is("MENTAL", verb):
             return False
@@ -620,6 +676,14 @@ class _Spoken:
         if self._is("COMING", verb):
             return self._names_time()
         return not self._is_past(verb) or self._is("CHANGES", verb)
+
+    def _is_of_life(self, verb: int) -> bool:
+        """True for what is past and still told: `I was a plumber`, `we went organic in 2019`."""
+        is_role = self.words[verb] == "was" and self._is("DETERMINERS", verb + 1)
+        roles = map(_may_be_role, self.words[verb + 2 : verb + _NEAR])
+        return (is_role and any(roles)) or (
+            self._is_past(verb) and _YEAR.search(self._text) is not None
+        )
 
     def _is_got(self, verb: int) -> bool:
         """True for something that one has since a time: `we got a dog in May`."""

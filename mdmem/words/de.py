@@ -32,6 +32,7 @@ TEXT_WORK = (
     r"\b(?:das|dies\w*|den|folgende\w*|text|satz|sätze|witz|mail|brief|zeile\w*|artikel|liste|"
     r"es)\b",
     r"\b(?:weitergeleitet|weiterleitung)\b",
+    r"\bwie viele fehler\b|\b(?:rechtschreib|grammatik|tipp)fehler\w*",
     r"\b(?:stell dir vor|tu so|du bist (?:ein|eine|der|die)|spiel\w* (?:einen?|die|den))\b",
     r"\bim stil (?:von|eines|einer)\b",
     r"\b(?:wo|was|wie|woher|wann|seit wann) (?:wohnst|heißt|kommst|isst|arbeitest|machst|magst|"
@@ -72,7 +73,8 @@ NOT_PLAIN = (
     r"\b(?:wünsch|hoff)\w*\b",
 )
 TEXTS = (
-    r"\b(?:mails?|e-?mails?|brief\w*|texte?s?|nachricht\w*|artikel\w*|sätze?|satz|gedicht\w*)\b",
+    r"\b(?:mails?|e-?mails?|brief\w*|texte?s?|nachricht\w*|artikel\w*|sätze?|satz|gedicht\w*|"
+    r"hausaufgabe\w*|übung\w*|übersetzung\w*|aufsatz|diktat)\b",
 )
 BRINGS = (
     r"\b(?:dies\w*|folgend\w*|hier|unten|(?-i:schick\w*|geschickt|schr[ei]\w*|geschrieben|sag\w*|"
@@ -146,6 +148,16 @@ BEFORE_ORDINALS = "am vom zum bis ab seit der dem den des"
 FORGET_REQUESTS = (
     r"^(?:[^.!?]{1,80}, und )?vergiss(?! (?:bitte )?nicht)(?:,? bitte)?,?"
     r"(?: dass| (?:das|alles) (?:mit|über|von)| was (?:ich|wir) (?:über|von|zu))? (?=\S)",
+)
+COMING_NEXT = (r"\bhier kommt\b|\b(?:kommt|folgt|schick\w*(?: ich)?(?: dir)?) (?:jetzt|gleich)\b",)
+YOU_MAY = r"(?:kannst|könntest|würdest) du(?: (?:bitte|mir|mal|noch))*"
+BROUGHT = (
+    r"^(?:und )?(?:das|dies|so) (?:schreibt|schrieb|sagt|sagte|steht|stand|stammt|kommt)\b",
+    r"^(?:und )?(?:das|dies) (?:ist|war) (?:aus|von|was)(?! (?:ich|wir|\d))\b",
+)
+ERASE_REQUESTS = (
+    r"^das mit (?P<topic_de>.{3,60}?) (?:vergiss|lösche?|streiche?|lass)\b",
+    r"^(?:bitte )?(?:lösche?|streiche?)(?: bitte)? (?:das (?:mit|über|von) )?(?=\w)",
 )
 
 # How a night words a line
@@ -228,6 +240,7 @@ NOMINATIVE = "ich wir"
 SUBJECTS = """
 mein meine unser unsere der die das ein eine jeder jede jedes alle
 """
+GENERIC, PERSON = "niemand nichts jeder jede jedes kein keine alle alles", "(?!)"
 ADVERBS = "immer nie niemals nur auch noch jetzt nun meist meistens oft selten gern gerne lieber"
 BEING, HAVING, COMING = "bin sind", "habe hab haben hat", "werde werden"
 NEGATED, NEGATIONS = "", "nicht kein keine keinen"

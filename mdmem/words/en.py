@@ -614,13 +614,22 @@ NOT_SO_BEFORE = (
     r"should|will|'ll|want|wanted|plan|planning|going to|"
     r"if only|no longer|haven't|hasn't|hadn't|don't|didn't|isn't|wasn't)\b",
 )
-# The whole of a request to take something out of memory; a doubtful one may mean a file.
+_YOU_MAY = r"(?:(?:please|ok|okay|hey|now|and|can you|could you|you can)[, ]+)*"
+# The whole of a request to take something out of memory.
 FORGET_REQUESTS = (
-    r"^(?:[^.!?]{1,80}, and )?(?:(?:please|ok|okay|hey|now|and|can you|could you|you can)[, ]+)*"
-    r"forget(?: the fact| everything| anything)?(?: (?:that|the|this) (?:bit|thing|part|line))?"
+    rf"^(?:[^.!?]{{1,80}}, and )?{_YOU_MAY}forget(?: the fact| everything| anything)?"
+    r"(?: (?:that|the|this) (?:bit|thing|part|line))?"
     r"(?: that| what)?(?: (?:i|we) (?:ever )?(?:said|mentioned|told you|wrote)(?: anything)?)?"
-    r"(?: that| about| on| of)?[: ]+(?=\S)|"
-    r"^(?P<doubtful>(?:delete|erase) )(?=(?:the|my|our|what|everything)\b)",
+    r"(?: that| about| on| of)?[: ]+(?=\S)",
+)
+# The same, but it may mean a file.
+ERASE_REQUESTS = (
+    r"^(?:(?:delete|erase|scrap|strike) )?(?P<topic_en>.{3,80}?)(?: out)?(?: again)?[,;]? "
+    r"(?:and |so )?(?:please )?(?:do not|don'?t) "
+    r"(?:keep|remember|store|save|note|write down) (?:it|that|this|them)\b",
+    rf"^{_YOU_MAY}(?:delete|erase|scrap|(?:don'?t|do not) (?:keep|save|store|remember)) "
+    r"(?=(?:the|that|my|our|what|everything)\b)"
+    r"(?:(?:the|that) (?:bit|thing|part)(?: about| on)? )?",
 )
 
 # The shape of a sentence (see `sessions.shapes`)
@@ -634,12 +643,16 @@ SUBJECTS = """
 the a an my our each every all both most some no many several two three four five six seven eight
 nine ten
 """
+# They are the subject of a rule: `nobody pushes on a Friday`.
+GENERIC = "nobody nothing everybody everyone everything no every each"
+# A person, whose name before it may be in lower case: `jonna writes it, she knows`.
+PERSON = r"\b(?:he|she|he's|she's)\b"
 # Of what is at hand, behind a verb; and before the verb of another clause.
 OBJECTS, RELATIVES_OF_CLAUSES = "him her it them this that these those", "who which that"
 # Between a subject and its verb.
 ADVERBS = """
 just also really still always never usually often mostly rarely only now already recently finally
-all both do currently generally normally very so
+all both do currently generally normally very so even
 """
 # Verbs behind a pronoun that need what follows: being, having, what is to come, and without.
 BEING, HAVING, COMING = "am are", "have has haven't", "will won't wont shall"
@@ -674,6 +687,8 @@ FINITE = (
     rf"(?<=\s)(?!(?:{_CLOSED})\b)[a-z]{{2,}}[^\Wsui]s\b(?=\s\S)",
     rf"(?<=[a-z]s )(?!(?:{_CLOSED})\b)[a-z]+[^\Ws]\b(?=\s(?:(?:{_CLOSED})\b|[A-Z0-9\"]))",
     r"(?:(?<=[a-z]s always )|(?<=[a-z]s never )|(?<=[a-z]s usually ))[a-z]+[^\Ws]\b(?=\s\S)",
+    r"(?<=[a-z] )(?<!to )(?<!can )(?<!will )(?<!must )(?<!not )(?<!n't )(?<!should )(?<!please )"
+    r"(?:go|get|come)\b(?= (?:to|by|in|on|out|from|under|into|through|via)\b)",
 )
 # Behind a pronoun: of thinking, wishing and noticing, which states nothing that lasts.
 MENTAL = """
@@ -725,7 +740,8 @@ FORBIDDING = (
     r"^(?:don'?t|do not|never|avoid|no(?= )|(?:stop|quit) [a-z]+ing)\b(?: ever\b)?"
     r"(?!\W+(?:worr(?:y|ies)|bother|mind|know|care|problems?|ideas?|need|rush|luck|thanks?|"
     r"prob|wonder|wait|way|doubts?|hurry|been|one|more(?! than)|you|forget|think|bad|big|a|"
-    r"give up|quit|let|be (?:afraid|scared|shy))\b)(?=\W+\w)",
+    r"give up|quit|let|be (?:afraid|scared|shy)|(?:i|we|he|she|they|it|that|this)(?:'\w+)?)\b)"
+    r"(?=\W+\w)",
     r"^(?:stop|quit) [a-z]+ing\b",
     r"^i (?:don'?t|do not|never) want (?:you to |to see )?(?!to\b)(?=\w)",
     r"^(?:only|always(?! (?:up|by|\w+[^s]s|\w*[aeiouy]\w*ing)\b))\b(?= \w+ \w)(?! (?:nice|good|"
@@ -771,7 +787,12 @@ _GRAMMAR = (
     r"adjectives?|adverbs?|verbs?|nouns?|pronouns?|prepositions?|tenses?|clauses?|synonyms?|"
     r"antonyms?|narrators?|authors?|sentiments?|fallacy|fallacies|plots?"
 )
-_TEXT = (
+# What an agent works on in files; the others come with a message.
+_OF_FILES = (
+    r"(?:logs?|readme|docs|documentation|changelog|release notes|contributing|fixtures?|"
+    r"test (?:data|cases?)|seed data|strings?|wiki|faq)"
+)
+_WRITING = (
     r"(?:texts?|sentences?|paragraphs?|phrases?|wording|lines? (?:below|above)|e-?mails?|"
     r"mails?|letters?|messages?|reply|replies|articles?|pages?|posts?|"
     r"tweets?|comments?|threads?|chats?|conversations?|transcripts?|minutes of|meeting notes|"
@@ -780,14 +801,14 @@ _TEXT = (
     r"ies)|sketch(?:es)?|memes?|songs?|lyrics|verses?|jokes?|scripts? for|dialogues?|"
     r"monologues?|essays?|homework|reviews?|ads?|adverts?|slogans?|captions?|headlines?|"
     r"blurbs?|abstracts?|cv|resumes?|résumés?|bios?|profiles?|prompts?|quotes?|quotations?|"
-    r"speech(?:es)?|toasts?|statements?|tickets?|logs?|readme|"
-    r"docs|documentation|changelog|release notes|commit message|contributing|fixtures?|"
-    r"examples?|samples?|test (?:data|cases?)|seed data|strings?|csv|"
-    r"tables? (?:of|from|with)|columns?|rows?|snippets?|excerpts?|passages?|translations?|blog|"
-    rf"wiki|faq|survey|questionnaire|feedback|interview|podcast|horoscope|{_GRAMMAR}|"
+    r"speech(?:es)?|toasts?|statements?|commit message|"
+    r"examples?|samples?|"
+    r"tables? (?:of|from|with)|snippets?|excerpts?|passages?|translations?|blog|"
+    rf"survey|questionnaire|feedback|interview|podcast|horoscope|{_GRAMMAR}|"
     r"announcement|newsletter|flyer|invitation|press release|farewell|greeting card|flash "
     r"?cards?|vows)"
 )
+_TEXT = rf"(?:{_WRITING}|{_OF_FILES})"
 # Names of languages: one that is a sentence by itself asks for a translation.
 LANGUAGES = (
     "english|french|german|spanish|italian|portuguese|dutch|polish|russian|chinese|mandarin|"
@@ -796,14 +817,12 @@ LANGUAGES = (
 )
 # Behind `this` or `that` they mean no text.
 _AT_HAND = (
-    r"morning|afternoon|evening|days|week|month|year|summer|winter|spring|autumn|fall|time|project|"
+    r"ones?|way|morning|afternoon|evening|days|week|month|year|summer|winter|spring|autumn|fall|time|project|"
     r"repo|repository|codebase|machine|team|looks?|works?|worked|helped|helps|sounds?|"
     r"was (?:great|helpful|quick)|is (?:great|fine|good)"
 )
-_THIS_TEXT = (
-    r"(?:this|these|what follows|the (?:following|above|below|next)|everything (?:below|above)|"
-    rf"(?:[\w'’-]+ ){{0,3}}{_TEXT})\b"
-)
+_THESE = r"this|these|what follows|the (?:following|above|below|next)|everything (?:below|above)"
+_THIS_TEXT = rf"(?:{_THESE}|(?:[\w'’-]+ ){{0,3}}{_WRITING})\b"
 _THIS = (
     r"(?:(?:that(?! (?:way|i|i'd|i'm|i've|i'll|we|we're|the|my|our|it's|there's)\b)|"
     rf"it|those|them|him|her)\b|{_THIS_TEXT})"
@@ -841,7 +860,8 @@ TEXT_WORK = (
     rf"(?: [\w'-]+){{0,4}}? {_THIS}|"
     r"(?:test|sort|count|convert|compare|parse|extract|pull|finish|complete|extend|clean up|tidy|"
     r"find|spot|list|highlight|use|put|add|insert|append|include|tag|give|file|store|save|tell|"
-    rf"mark|pick|choose|change|set)(?: [\w'-]+){{0,4}}? {_THIS_TEXT})"
+    rf"mark|pick|choose|change|set)(?: [\w'-]+){{0,4}}? (?:{_THESE})\b|"
+    rf"(?:put|add|insert|append|include) (?:to|in|into|on) (?:[\w'-]+ ){{0,3}}?{_TEXT}\b)"
     r"(?! (?:repo|project|machine|computer|week|month|year|evening|morning|time|folder|"
     rf"branch|file)\b)",
     rf"{_ASK}make (?:this|that|it|these|the \w+) (?:\w+er|more|less|sound|rhyme|into|an?|funny|"
@@ -861,7 +881,8 @@ TEXT_WORK = (
     r"\bany idea\b",
     rf"\b(?:is|are|was|does|do|would|will|did) (?:this|that|it|these|those|they|the tone|the "
     rf"(?:[\w-]+ )?{_TEXT}|my (?:[\w-]+ )?{_TEXT})\b[^.!]*\?",
-    r"\b(?:sound|sounds|read|reads) (?:ok|okay|right|natural|good|well|fine|weird|odd|like)\b|"
+    r"\b(?:sounds?|reads?) (?:ok|okay|right|natural|good|well|fine|weird|odd|like)\b[^.!]*\?|"
+    r"\bif (?:this|that|it) (?:sounds|reads)\b|"
     r"\b(?:how|does) (?:does )?(?:this|that|it) (?:sound|read|look)\b",
     r"\bwho (?:said|says|wrote|might have|is (?:he|she|this|that))\b|\bexplain (?:the |his |"
     r"her )?joke\b",
@@ -990,7 +1011,8 @@ TOPIC_LABELS = (
 # Conditions, examples and wishes: no statement of what holds.
 NOT_PLAIN = (
     r"(?:^|, )in case (?!you wonder)|"
-    r"\b(?:if|unless|whether|suppose|supposing|assuming|in case of|imagine|"
+    r"\b(?:if|unless(?! (?:i|we) (?:say|ask|tell)\b)|whether|suppose|supposing|assuming|"
+    r"in case of|imagine|"
     r"(?:would|could) you(?! (?:please |pls )?(?:remember|note|keep in mind) that\b)|"
     r"hypothetically|what if|pretend)\b",
     r"\b(?:e\.g\.|for example|for instance|such as|let's say)",
@@ -1005,11 +1027,18 @@ TEXTS = (rf"(?<![\w.@/-]){_TEXT}\b(?!-)",)
 BRINGS = (
     r"\b(?:the following|following|below|above|found|received)\b",
     r"(?:^|[.,;:!] )here\b|\bhere(?=\s*(?:[-–:.]|$))",
-    rf"\b(?:forward(?:ed|s)|pasted?|copied|quot(?:ing|ed)|attached)\b|{_NOT_OF_SELF}\b(?:sent|"
+    rf"\b(?:forward(?:ed|s)|pasted?|copied|quot(?:ing|ed))\b|{_NOT_OF_SELF}\b(?:sent|"
     rf"sends|{_WRITES}|told|tells|says?|said|ask(?:s|ed)(?! for\b)|posted|shared|texted|mailed|"
     r"emailed|messaged|announc(?:es|ed)|publish(?:es|ed)|replied|answered)\b",
     r"(?<!\bto )(?<!\bin )(?<!\bof )(?<!\bon )(?<!\bat )(?<!\bfor )(?<!\bwith )"
     rf"\b(?:this|these|those)\b(?! (?:{_AT_HAND})\b)",
+)
+# They say behind a text whose it is: `that's what the agency wrote`.
+BROUGHT = (
+    r"^(?:and |so )?(?:that|this|all of (?:that|this)|the above)(?:'s| is| was)? "
+    r"(?:(?:(?:straight|copied|taken|just|all) )*(?:from|by|out of)(?! \W?\d)|"
+    r"(?:what|how)(?! (?:i|we)\b)|quoted)\b",
+    r"^(?:(?:he|she|they|(?-i:[A-Z])\w+) )(?:says|said|wrote|writes|sent (?:it|this|that))\W*$",
 )
 # They do so for what follows it in another line.
 TAINTS = (
@@ -1051,6 +1080,12 @@ SIGN_OFFS = (
     r"sent from my [\w ]+",
 )
 # Beginnings of a question that may lack its mark.
+# They say that a text comes in the next message.
+COMING_NEXT = (
+    r"\bhere (?:it )?comes\b|\b(?:comes|coming|follows) (?:next|now)\b|\b(?:my|the) next message\b",
+    r"\b(?:i'll|i will|let me) (?:now |just )?(?:paste|copy|send you|drop)\b",
+)
+YOU_MAY = r"(?:can|could|would|will) you(?: (?:please|pls|just|now|also|then|maybe))*"
 ASKS = (
     r"(?:who|what|which|whose|how)\b",
     r"(?:is|are|was|were|does|did|can|could|should|has|have) "
@@ -1217,7 +1252,7 @@ OF_ANOTHER = (
     rf"(?:my|our) (?:\w+ )?(?:{'|'.join(PEOPLE.split())})\b",
     r"(?-i:[A-Z])[\w'’-]*(?<!['’]s) (?:(?-i:[A-Z])[\w-]+ )?(?:has |have |just |now |also )*"
     r"(?:works?|worked|lives?|lived|joined|moved|started|left)\b",
-    r"(?-i:[A-Z])[\w-]+['’]s \w+",
+    r"(?!(?:that|it|there|here|what|who|where|how|let)['’]s\b)(?-i:[A-Z])[\w-]+['’]s \w+",
     r"(?:he|she|they)\b",
 )
 # Of measures and times: statements that differ in them differ.

@@ -46,7 +46,9 @@ NOT_PLAIN = (
     r"\b(?:dice|dijo|decía|escribe|escribió|según|afirma)\b",
     r"\b(?:deseo|espero) que\b",
 )
-TEXTS = (r"\b(?:correos?|cartas?|mensajes?|textos?|artículos?|frases?)\b",)
+TEXTS = (
+    r"\b(?:correos?|cartas?|mensajes?|textos?|artículos?|frases?|deberes|ejercicios?|traducci[oó]n|poemas?)\b",
+)
 BRINGS = (r"\b(?:est[oae]s?|es[oe]s?|aquí|siguiente\w*|abajo)\b",)
 TAINTS = (rf"{BRINGS[0]}|\b(?:él|ella|ellos|su|le)\b",)
 LEADS_IN = (r"(?:he|quiero|necesito|busco|tengo que|hemos recibido)\b",)
@@ -73,7 +75,13 @@ KEPT_CLAUSES = (
 )
 PASSING = (r"\b(?:hoy|todavía|aún|ahora mismo)\b",)
 CONJUNCTIONS = "y|pero"
-PRONOUNS = (r"\byo\b",)
+# A first person that the ending of the verb tells: `entrego 600`, `no adelgazo a nadie`.
+_ENDING = (
+    r"(?:(?:no|nunca|siempre|ya|solo|me|nos) )*(?:soy|somos|estoy|estamos|tengo|tenemos|"
+    r"[a-záéíóú]{2,}[aei]mos|(?!\w*[aeinz]lo\b)[a-záéíóú]{3,}o(?= (?:al?|con|el|en|l[ao]s?|mis?|"
+    r"una?|tod[oa]s?|dos|tres|cuatro|cinco|\d)))\b"
+)
+PRONOUNS = (r"\byo\b", rf"^{_ENDING}")
 ASIDES = (r"\bpor cierto\W*$",)
 THAT = (r"\bque\b",)
 POSSESSIONS = (r"(?:mis?|nuestr\w+)\b(?!.*\b(?:es|son|está|tiene|vive|trabaja|se llama)\b)",)
@@ -83,7 +91,11 @@ SALUTATIONS = r"estimad[oa]|querid[oa]"
 SOURCES = ""
 CHARACTERS = ()
 
-FORGET_REQUESTS = (r"^olvida(?: que| lo de(?: que)?)? (?=\S)",)
+FORGET_REQUESTS = (r"^olvida(?: que| (?:lo|eso) de(?: que)?)? (?=\S)",)
+COMING_NEXT = (r"\baquí (?:va|viene)\b|\bahora (?:te )?(?:l[oa] )?(?:pego|mando|paso)\b",)
+YOU_MAY = r"(?:puedes|podrías|me puedes)"
+BROUGHT = (r"^(?:y )?(?:eso|esto|así) (?:es lo que|lo|viene|dice|pone|escribió|es de(?! \d))\b",)
+ERASE_REQUESTS = (r"^(?:borra|quita|no guardes) (?:(?:lo|eso) de(?: que)? )?(?=\w)",)
 
 # How a night words a line
 
@@ -150,6 +162,7 @@ ATTRIBUTES = (
 
 NOMINATIVE = "yo nosotros nosotras"
 SUBJECTS = "mi mis nuestro nuestra nuestros nuestras el la los las un una cada todos todas"
+GENERIC, PERSON = "nadie nada cada todo todos todas ningún ninguna", "(?!)"
 ADVERBS = "no nunca siempre ya solo sólo me nos"
 BEING, HAVING, COMING = "soy somos estoy estamos", "he hemos tengo tenemos", ""
 NEGATED, NEGATIONS = "", "no"
@@ -157,7 +170,9 @@ TROUBLES = "pregunta problema error idea"
 REPEATING = "cada siempre nunca"
 OBJECTS = RELATIVES_OF_CLAUSES = ""
 ANAPHORA = "esto eso este esta ese esa él ella ellos qué quién dónde cuándo cómo tú tu usted"
-AUXILIARIES = "es son está están tiene tienen hay debe deben puede vive trabaja"
+AUXILIARIES = (
+    "soy somos estoy estamos es son está están tiene tienen hay debe deben puede vive trabaja"
+)
 FINITE = (
     r"(?<=\s(?:se|me|no) )[a-záéíóú]{3,}\b(?=\s\S)|(?<=\snos )[a-záéíóú]{3,}\b(?=\s\S)",
     r"\b[a-záéíóú]{2,}[aei]mos\b|(?<=[aeo]s )[a-záéíóú]{2,}[ae]n\b(?=\s\S)",
@@ -235,7 +250,7 @@ KEY_QUESTIONS = {
 
 ACKNOWLEDGEMENTS = """
 sí si no vale gracias muchas bien muy perfecto genial estupendo de acuerdo exacto exactamente claro
-entendido está bueno excelente fantástico
+entendido está bueno excelente fantástico dale venga correcto listo hecho eso
 """
 GOING_ON = (r"[¿¡]?(?:y|pero|también|entonces|solo|sólo)\b", r"[¿¡]?qué hay de\b")
 POINTING_BACK = (

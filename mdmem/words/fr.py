@@ -59,7 +59,9 @@ NOT_PLAIN = (
     r"\b(?:dit|disait|écrit|écrivait|selon|d'après|affirme)\b(?! (?:oui|non))",
     r"\b(?:souhait|espèr)\w*\b",
 )
-TEXTS = (r"\b(?:mails?|e-?mails?|lettres?|messages?|textes?|articles?|phrases?)\b",)
+TEXTS = (
+    r"\b(?:mails?|e-?mails?|lettres?|messages?|textes?|articles?|phrases?|devoirs|exercices?|traductions?|poèmes?)\b",
+)
 BRINGS = (r"\b(?:ça|ceci|cela|ces?|cet|cette|voici|voilà|suivant\w*|ci-\w+)\b",)
 TAINTS = (rf"{BRINGS[0]}|\b(?:ils?|elles?|lui|leur|son)\b",)
 LEADS_IN = (r"(?:j'ai|je (?:veux|voudrais|cherche|dois)|nous avons|on a (?:reçu|trouvé))\b",)
@@ -108,6 +110,10 @@ SOURCES = "extrait|de"
 CHARACTERS = ()
 
 FORGET_REQUESTS = (r"^oublie(?:z)?(?: le fait)?(?: que| qu')? (?=\S)",)
+COMING_NEXT = (r"\bje (?:te |vous )?(?:colle|l'envoie|envoie)\b|\bvoici\b",)
+YOU_MAY = r"(?:peux-tu|pourrais-tu|pouvez-vous|tu peux)(?: (?:me|le|la))*"
+BROUGHT = (r"^(?:et )?(?:c'est|c'était|ça vient|voilà) (?:de|du|ce qu(?! (?:j|n)))",)
+ERASE_REQUESTS = (r"^(?:efface|supprime)z? (?:ce que j'ai dit (?:de|sur) )?(?=\w)",)
 
 # How a night words a line
 
@@ -173,6 +179,7 @@ ATTRIBUTES = (
 
 NOMINATIVE = "je j nous on"
 SUBJECTS = "mon ma mes notre nos le la les un une chaque tous toutes"
+GENERIC, PERSON = "personne rien chaque tout tous toutes aucun aucune", "(?!)"
 ADVERBS = "ne n me m toujours jamais"
 BEING, HAVING, COMING = "suis sommes est", "ai avons a", ""
 NEGATED, NEGATIONS = "", "pas plus"

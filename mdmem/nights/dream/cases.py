@@ -37,8 +37,8 @@ from mdmem.nights.dream.changed_values import (
     without_part,
 )
 from mdmem.nights.dream.wording import DECISION, PlainForm, core, plain_form
-from mdmem.sessions.plain import CORRECTS, FORGET_REQUEST, MANY_VALUED, is_about_a_text
-from mdmem.sessions.sentences import TIME_WORDS, Sentence, without_openers
+from mdmem.sessions.plain import CORRECTS, MANY_VALUED, is_about_a_text, subject_to_forget
+from mdmem.sessions.sentences import TIME_WORDS, Sentence
 from mdmem.startup import late
 from mdmem.startup.records import dataclass, replace
 from mdmem.text.facts import fact_id, normalise
@@ -900,13 +900,6 @@ class _Judge:
         ):
             return replace(addition, why=f"it was said once, on {candidate.day}")
         return leave(candidate, SAID_ONCE)
-
-
-def subject_to_forget(text: str) -> str | None:
-    """The words behind a request to forget something, or None."""
-    asked = without_openers(text)
-    match = FORGET_REQUEST.match(asked)
-    return asked[match.end() :].rstrip(" .!") or None if match else None
 
 
 def _in_words(text: str) -> str:

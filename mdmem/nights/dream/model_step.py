@@ -47,9 +47,9 @@ from mdmem.nights.dream.cases import (
     SAID_ONCE,
     Suggestion,
     leave,
-    subject_to_forget,
 )
 from mdmem.nights.dream.wording import plain_form
+from mdmem.sessions.plain import subject_to_forget
 from mdmem.startup.records import dataclass, field, replace
 from mdmem.text.document import join_path
 from mdmem.text.facts import fact_id, normalise
