@@ -33,6 +33,7 @@ from mdmem.model import FilePath, Source
 from mdmem.model.errors import MdmemError, RefusedChange, UsageProblem
 from mdmem.model.history import FactHistory, ShowHistory
 from mdmem.model.pipelines import DreamOp
+from mdmem.model.searches import ListFacts
 from mdmem.model.writes import Forget, Remember, Revert, Save, WriteOptions
 from mdmem.nights import steps
 from mdmem.nights.dream import applying, cases, due
@@ -56,6 +57,11 @@ def at(world: World, repository: Path, monkeypatch: pytest.MonkeyPatch) -> Desk:
 
 def remember(at: Desk, text: str, source: Source = STATED, key: str | None = None) -> None:
     at.apply(Remember(text, key=key, section="Facts", options=WriteOptions(source=source)))
+
+
+def _listed(at: Desk, word: str) -> list[str]:
+    with closing(Memory(at.workspace)) as memory:
+        return [fact.text for fact in memory.facts(ListFacts()).facts if word in fact.text]
 
 
 class TestNew:
@@ -660,6 +666,10 @@ class TestProposals:
             ("Delete the gate code, she changed it", "the gate code, she changed it"),
             ("I always forget about the meeting, and that is fine", None),
             ("don't forget the milk", None),
+            ("Strike the code of the shed out again and do not keep it.", "the code of the shed"),
+            ("the gate code, dont store that anywhere", "the gate code"),
+            ("Das mit dem Schlüssel vergiss bitte gleich wieder", "dem Schlüssel"),
+            ("borra eso de mi hermana", "mi hermana"),
         ],
     )
     def test_what_is_to_be_forgotten(self, asked: str, subject: str | None):
@@ -669,8 +679,29 @@ class TestProposals:
         said = "Actually, the code of the annex is 4471, not 4117"
         digested(at, Said(said))
         digested(at, Said("please forget the code of the annex", line=2, minute="10:00"))
-        assert {change.op for change in dream(at).changes} == {NONE}
+        dream(at)
         assert waiting(at) == []
+        assert not _listed(at, "4471")
+        assert not any("4471" in line for line in curated(at))
+
+    def test_it_goes_out_of_the_log_alone_too(self, at: Desk):
+        digested(at, Said("the code of the annex is 4471", source=Source.INFERRED))
+        digested(at, Said("please forget the code of the annex", line=2, minute="10:00"))
+        night = dream(at)
+        assert [(change.op, change.applied) for change in night.changes if change.old] == [
+            (DELETE, True)
+        ]
+        assert not _listed(at, "4471")
+        assert "4471" in at.read(f"memory/{DAY}.md"), "the line stays, and is retracted"
+        at.apply(Revert(night.run))
+        assert _listed(at, "4471")
+
+    def test_a_night_that_proposes_leaves_the_log(self, at: Desk, world: World):
+        settings(world, 'dream = "propose"')
+        digested(at, Said("the code of the annex is 4471", source=Source.INFERRED))
+        digested(at, Said("please forget the code of the annex", line=2, minute="10:00"))
+        assert {change.op for change in dream(at).changes} == {NONE}
+        assert _listed(at, "4471")
 
     def test_a_name_alone_is_asked_about(self, at: Desk, monkeypatch: pytest.MonkeyPatch):
         in_the_morning(monkeypatch, "2026-03-01T08:00:00+00:00")

@@ -110,11 +110,16 @@ def commit_note(workspace: Workspace, note: CommitNote, *changes: tuple[str, str
 
     Raises WorkspaceProblem (`not-allowed`: an agent marks a fact that only people may change).
     """
+    require_marks_permitted(workspace, note)
+    return commit_message(workspace, compose_message(note, *changes))
+
+
+def require_marks_permitted(workspace: Workspace, note: CommitNote) -> None:
+    """Raises WorkspaceProblem (`not-allowed`: an agent marks a fact of people alone)."""
     replaced = (pair.old for pair in note.supersedes)
     marked = {*replaced, *note.ended, *note.retracts, *chain(*note.contradicts, *note.resolves)}
     actor = note.provenance.actor
     workspace.require_permitted(actor, (), marked_places(workspace, marked))
-    return commit_message(workspace, compose_message(note, *changes))
 
 
 def marked_places(

@@ -5,7 +5,12 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Sequence
 
 from mdmem.changes.apply import change_note, write_result
-from mdmem.changes.commit_notes import complete_options, joined_note
+from mdmem.changes.commit_notes import (
+    commit_message,
+    complete_options,
+    joined_note,
+    require_marks_permitted,
+)
 from mdmem.changes.file_write import Plan, WrittenChange, write_plan
 from mdmem.changes.plan import plan_edit
 from mdmem.changes.recover import Transaction
@@ -270,10 +275,15 @@ def write_edits(
     ]
     last, texts = blocks[-1]
     blocks[-1] = replace(last, dreamt=dreamt), texts
+    message = compose_joined(subject, blocks)
+    if whole.before == whole.after:  # a log's line is retracted, and stays
+        for note in notes:
+            require_marks_permitted(workspace, note)
+        return WrittenChange(commit_message(workspace, message))
     written = write_plan(
         workspace,
         whole,
-        compose_joined(subject, blocks),
+        message,
         frozenset().union(*(edit.options.allow for edit, _ in done)),
         transaction.begin_write(),
     )

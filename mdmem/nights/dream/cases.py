@@ -192,7 +192,8 @@ def decide(suggestions: Sequence[Suggestion], memory: CuratedMemory, limits: Lim
     too_many = len(allowed) < len(sure)
     sure = allowed if limits.applies else []
     applied = tuple(each for each in changes if each in sure)
-    proposed = _without_overlaps([each for each in changes if each not in sure], applied, memory)
+    waiting = [_unless_of_log(each, memory) for each in changes if each not in sure]
+    proposed = _without_overlaps(waiting, applied, memory)
     left += tuple(each for each in proposed if each.op is DreamOp.NONE)
     proposed = [each for each in proposed if each.op is not DreamOp.NONE]
     return Decided(
@@ -224,14 +225,21 @@ def _is_allowed(change: Suggestion) -> bool:
     return old.is_changeable and row.replaces and (may_end or not is_guarded)
 
 
+def _unless_of_log(change: Suggestion, memory: CuratedMemory) -> Suggestion:
+    """Leave what would only retract a log's line: there is no text to propose."""
+    old, candidate = change.old, change.candidate
+    is_of_log = old is not None and old.path not in memory.files and change.op is DreamOp.DELETE
+    return leave(candidate, change.why) if is_of_log and candidate is not None else change
+
+
 def _with_few_losses(changes: Sequence[Suggestion], memory: CuratedMemory) -> list[Suggestion]:
     losses: Counter[FilePath] = Counter()
     kept = []
     for change in changes:
         if change.is_sure and change.op is DreamOp.DELETE and change.old is not None:
-            path = change.old.path
+            path, file = change.old.path, memory.files.get(change.old.path)
             losses[path] += 1
-            if losses[path] > max(1, memory.files[path].facts // _LARGEST_LOSS):
+            if file is not None and losses[path] > max(1, file.facts // _LARGEST_LOSS):
                 change = replace(change, is_sure=False)
         kept.append(change)
     return kept
@@ -319,6 +327,7 @@ From 0.8 on, with the same names and numbers, they say the same.
 """
 _AHEAD = 0.2
 _MOST_NAMED = 3
+_SEVERAL = 2
 FORGOTTEN = "it was asked to be forgotten on the same day"
 SAID_ONCE, FORGETS_NOTHING, OF_A_TEXT = (
     "it was said only once",
@@ -354,7 +363,7 @@ def judge(
 
 
 def _without_forgotten(suggestions: Iterable[Suggestion], current: set[int]) -> list[Suggestion]:
-    """Leave what the same night is asked to forget, with the request."""
+    """Leave what the same night is asked to forget; a sure request takes it out of the log."""
     kept: list[Suggestion] = []
     for change in suggestions:
         old, candidate = change.old, change.candidate
@@ -364,15 +373,17 @@ def _without_forgotten(suggestions: Iterable[Suggestion], current: set[int]) -> 
             and id(old) not in current
             and subject_to_forget(candidate.text)
         ):
-            kept = [
-                (
-                    leave(each.candidate, FORGOTTEN)
-                    if each.candidate is not None and each.fact == old.fact
-                    else each
-                )
-                for each in kept
-            ]
-            change = leave(candidate, FORGOTTEN)
+            said = {
+                each.candidate: number
+                for number, each in enumerate(kept)
+                if each.candidate is not None and old.fact in (each.fact, each.candidate.fact)
+            }
+            for entry, number in said.items():
+                kept[number] = leave(entry, FORGOTTEN)
+            if change.is_sure and change.op is DreamOp.DELETE and len(said) < _SEVERAL:
+                change = replace(change, old=next(map(_as_logged, said), old))
+            else:
+                change = leave(candidate, FORGOTTEN if said else change.why)
         kept.append(change)
     return kept
 
@@ -684,12 +695,15 @@ class _Judge:
 
     def _forget(self, candidate: DreamCandidate, subject: str) -> Suggestion:
         """Take out the line, or the part of one, that a request to forget means."""
-        meant = sorted(self._meant(subject), key=lambda each: -each[0])
+        facts = filter(None, (*self._facts, *self._offered))
+        logged = (_as_logged(each) for each in self._log.entries if each.said < candidate.said)
+        meant = list(self._meant(subject, facts)) or list(self._meant(subject, logged))
         if not meant:
             return leave(candidate, FORGETS_NOTHING)
+        meant.sort(key=lambda each: -each[0])
         share, old, number = meant[0]
         others = [
-            fact for other, fact, _ in meant[1:] if other > share - _AHEAD and fact is not old
+            fact for other, fact, _ in meant[1:] if other > share - _AHEAD and fact.fact != old.fact
         ]
         lines = "; ".join(fact.text for fact in others[:_MOST_NAMED])
         why = f"it asks to forget this, or: {lines}" if lines else "it asks to forget this"
@@ -702,11 +716,15 @@ class _Judge:
         text = without_part(old.value, number)
         return replace(removal, op=DreamOp.UPDATE, text=text, key=old.key, kind=old.kind)
 
-    def _meant(self, subject: str) -> Iterator[tuple[float, CuratedFact, int | None]]:
+    def _meant(
+        self, subject: str, facts: Iterable[CuratedFact]
+    ) -> Iterator[tuple[float, CuratedFact, int | None]]:
         """The lines that hold most words of a request, with the part that does, if not all do."""
         # behind another word, so that a name is told by its capital
         wanted = content_words(f"of {_without_reason(subject)}")
-        for fact in filter(None, (*self._facts, *self._offered)):
+        for fact in facts:
+            if subject_to_forget(fact.text) is not None:
+                continue
             parts = parts_of(fact.value) if _has_parts(fact) else []
             lines = [(None, fact.text)] if len(parts) < 2 else list(enumerate(parts))
             shares = [
@@ -900,6 +918,23 @@ class _Judge:
         ):
             return replace(addition, why=f"it was said once, on {candidate.day}")
         return leave(candidate, SAID_ONCE)
+
+
+def _as_logged(entry: DreamCandidate) -> CuratedFact:
+    """An entry of a log, as a fact that a request to forget may mean."""
+    return CuratedFact(
+        fact=entry.fact,
+        text=entry.text,
+        key=None,
+        attribute=None,
+        kind=entry.kind,
+        path=entry.path,
+        section=(),
+        line=0,
+        source=entry.source,
+        said=entry.said,
+        is_changeable=True,
+    )
 
 
 def _in_words(text: str) -> str:
