@@ -696,6 +696,29 @@ class TestProposals:
         at.apply(Revert(night.run))
         assert _listed(at, "4471")
 
+    @pytest.mark.parametrize(
+        ("said", "request_"),
+        [
+            (Said("the key of the annex is blue", source=Source.INFERRED), "please forget the key"),
+            (
+                Said("the key of the annex is blue", source=Source.INFERRED, sender="Berta"),
+                "please forget the key of the annex",
+            ),
+            (
+                Said(
+                    "the key of the annex is blue, Ada lives in Ghent and Ben lives in Lund",
+                    source=Source.INFERRED,
+                ),
+                "please forget the key of the annex",
+            ),
+        ],
+        ids=["one word", "another's", "more than it"],
+    )
+    def test_what_it_may_not_mean_stays_in_the_log(self, at: Desk, said: Said, request_: str):
+        digested(at, said, Said(request_, line=2, minute="10:00"))
+        dream(at)
+        assert _listed(at, "annex is blue")
+
     def test_a_night_that_proposes_leaves_the_log(self, at: Desk, world: World):
         settings(world, 'dream = "propose"')
         digested(at, Said("the code of the annex is 4471", source=Source.INFERRED))

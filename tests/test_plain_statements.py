@@ -182,27 +182,15 @@ class TestOrigins:
     @pytest.mark.parametrize(
         ("asked", "answer", "kept"),
         [
-            (
-                "Which bank is it?",
-                "Ada Bank, they have a branch here",
-                '"Which bank is it?": Ada Bank',
-            ),
-            (
-                "Shall I keep five zones?",
-                "four, the last is noise",
-                '"Shall I keep five zones?": four',
-            ),
-            (
-                "Holder of the rights?",
-                "Ada Ltd, not me",
-                '"Holder of the rights?": Ada Ltd, not me',
-            ),
+            ("Which bank is it?", "Ada Bank, I'm a customer there", "Ada Bank"),
+            ("Shall I keep five zones?", "four, the last is noise", "four, the last is noise"),
+            ("Holder of the rights?", "Ada Ltd, not me", "Ada Ltd, not me"),
         ],
     )
     def test_an_answer_is_kept_with_its_question(self, asked: str, answer: str, kept: str):
         question = message(asked, speaker=Speaker.AGENT, typed=False)
         first, *_ = drafts(question, message(answer, 3))
-        assert (first.text, first.source) == (kept, Source.INFERRED)
+        assert (first.text, first.source) == (f'"{asked}": {kept}', Source.INFERRED)
         assert first.confidence == 0.8, "a night proposes it"
 
     @pytest.mark.parametrize(

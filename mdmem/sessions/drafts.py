@@ -34,6 +34,7 @@ from mdmem.sessions.plain import (
     states_behind_label,
     states_plainly,
     subject_to_forget,
+    told_behind_talk,
 )
 from mdmem.sessions.sentences import (
     ENTRY,
@@ -53,7 +54,7 @@ from mdmem.sessions.sentences import (
     strip_pasted,
     weigh,
 )
-from mdmem.sessions.shapes import Shape, asks_for_value, is_phrase, points_back, shape_of
+from mdmem.sessions.shapes import Shape, asks_for_value, denies, is_phrase, points_back, shape_of
 from mdmem.startup import late
 from mdmem.startup.records import dataclass, field, replace
 from mdmem.text.facts import fact_id, shortened
@@ -405,15 +406,21 @@ def _stated(
     them what answers the `question`: `32, Ada has the rest`.
     """
     state = partial(_statement, within=sentence.text, place=place, tools=tools, is_users=is_users)
-    whole = state(sentence)
-    answer = _answer(sentence, question)
-    if answer is sentence:
-        yield replace(whole, cue=None, is_stated=False)
+    if (behind_talk := told_behind_talk(sentence)) is not None:
+        yield state(behind_talk)
         return
-    said = [] if answer is None else [replace(state(answer), cue=None, is_stated=False)]
+    whole = state(sentence)
+    is_cued = whole.cue is not None and whole.cue.is_plain
+    answer = _answer(sentence, question)
+    if answer is not None and not (is_cued and shape_of(sentence) is not Shape.ORDER):
+        rest = state(Sentence.of(sentence.text[len(answer.text) :].lstrip(", ")))
+        said = whole if not rest.is_stated else state(answer)
+        yield replace(said, cue=None, is_stated=False)
+        yield from (rest,) if rest.is_stated else ()
+        return
     is_passing = shape_of(sentence) is Shape.PASSING
-    if (whole.is_shaped and not is_passing) or (whole.cue is not None and whole.cue.is_plain):
-        yield from (*said, whole)
+    if (whole.is_shaped and not is_passing) or is_cued:
+        yield whole
         return
     told: list[_Statement] = []
     for clause, is_sure in own_clauses(sentence):
@@ -425,7 +432,7 @@ def _stated(
             told.append(replace(each, is_stated=each.is_stated and is_sure))
         elif told and points_back(clause):
             told[-1] = told[-1].with_more(clause)
-    yield from (*said, *told) if told else (whole,)
+    yield from told or [whole]
 
 
 def _answer(sentence: Sentence, question: _Question | None) -> Sentence | None:
@@ -437,7 +444,7 @@ def _answer(sentence: Sentence, question: _Question | None) -> Sentence | None:
         return None
     said = sentence if is_phrase(sentence) else head
     is_asked = asks_for_value(question[1]) and shape_of(sentence) is not Shape.STATEMENT
-    is_answer = is_phrase(said) and not (greets(said) or points_back(said))
+    is_answer = is_phrase(said) and not (greets(said) or points_back(said) or denies(said))
     return said if is_answer and (is_asked or not is_slight((said,))) else None
 
 

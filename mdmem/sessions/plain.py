@@ -19,6 +19,7 @@ from mdmem.sessions.sentences import (
     ACKNOWLEDGEMENTS,
     FENCE,
     FIRST_PERSON,
+    NUMBERS,
     OPENERS,
     OWN,
     QUOTED,
@@ -68,14 +69,13 @@ from mdmem.text.languages import (
 _OWN_BY_LANGUAGE = tuple(any_pattern(each.OWN) for each in LANGUAGES)
 _REQUESTS = pattern_of("REQUESTS")
 _TEXT_WORK, _NEW_TEXTS = pattern_of("TEXT_WORK"), pattern_of("NEW_TEXTS")
-_COMING_NEXT = pattern_of("COMING_NEXT")
+_COMING_NEXT, _RIDDLES = pattern_of("COMING_NEXT"), pattern_of("RIDDLES")
 _NOT_PLAIN, _BROUGHT = pattern_of("NOT_PLAIN"), pattern_of("BROUGHT")
 _TEXTS = pattern_of("TEXTS")
 _LEADS_IN = pattern_of("LEADS_IN")
 _ASKS = pattern_of("ASKS")
 _BY_THE_WAY = pattern_of("ASIDES")
 _SPEAKS_OF_SELF = pattern_of("PRONOUNS")
-_FOR_SELF = frozenset(("me", "us"))
 _OF_SELF = late.pattern(rf"(?i)(?:{alternatives('POSSESSIVES')})")
 _THAT = pattern_of("THAT")
 _AUXILIARIES = words_of("AUXILIARIES")
@@ -118,7 +118,6 @@ _FEW_WORDS = 3
 _TWICE = 2
 _FEW_CLAUSES = 2
 _MOST_OF_COMMENT = 8
-_MOST_OF_TALK = 12
 _MOST_OF_TOPIC = 2
 """Maximum words of a label that may name a topic: `parking: …`."""
 _MOST_OF_NAME = 3
@@ -159,6 +158,7 @@ _CONTRACTION = late.pattern(r"(?i)\w'(?:s|re|ve|ll|d|m|t)\b")
 _NAMELESS = late.pattern(r"(?<!\S)\S*[\w~][@/._\\]\w\S*")
 """An address, a path or a name in code, which is of no language."""
 _REASON = late.pattern(rf"(?i);|[, ] ?(?:{alternatives('REASON')})\s")
+_COMMA = late.pattern(r", (?=\S)")
 _PARAGRAPHS = late.pattern(r"\n[ \t]*\n\s*")
 _YOU_MAY = late.pattern(rf"(?i)(?:{alternatives('YOU_MAY')})\b,? (?P<asked>.+)")
 _FILE = late.pattern(r"(?<![\w@./:-])[\w/-]+\w\.[a-z]{1,4}(?![\w/@-])")
@@ -251,7 +251,7 @@ def sentences_in_place(text: str, answers: bool = False) -> SentencePlaces:
     )
     others = frozenset(each.text for each in spoken if not _SPEAKS_OF_SELF.search(each.straight))
     if asking:
-        is_new = all(_NEW_TEXTS.search(each) for each in asking)
+        is_new = all(map(_works_elsewhere, asking))
         told = frozenset(
             _of_things(each for line in lines if not line.shows_text for each in line.sentences)
         )
@@ -263,62 +263,46 @@ def sentences_in_place(text: str, answers: bool = False) -> SentencePlaces:
 
 
 def spoken_sentences(text: str) -> tuple[Sentence, ...]:
-    """The sentences of a text; talk before a colon is one: `and money again: it's 300 now`."""
-    behind_talk = (each for sentence in sentences(text) for each in _behind_talk(sentence))
-    return tuple(each for sentence in behind_talk for each in _before_question(sentence))
+    """The sentences of a text; what one states of oneself before one asks is one by itself."""
+    return tuple(each for sentence in sentences(text) for each in _before_question(sentence))
 
 
-def _behind_talk(sentence: Sentence) -> Iterator[Sentence]:
-    talk, _, told = sentence.text.partition(": ")
-    if told and _leads_to(Sentence.of(talk), Sentence.of(told)):
-        yield from (Sentence.of(f"{talk}:"), Sentence.of(told))
-    else:
-        yield sentence
+def told_behind_talk(sentence: Sentence) -> Sentence | None:
+    """What is stated of things behind talk that ends in `so:`: `oil went up, so: it's 300 now`."""
+    before, _, told = sentence.text.partition(": ")
+    talk, said = Sentence.of(before), Sentence.of(told)
+    _, comma, last = talk.straight.rpartition(", ")
+    is_talk = comma and OPENERS.fullmatch(f"{last},") is not None and _is_harmless(talk)
+    if not told or not is_talk or _TEXT_WORK.search(before) or _speaks_up(said.straight):
+        return None
+    return said if shape_of(said) is Shape.STATEMENT else None
 
 
 def _before_question(sentence: Sentence) -> Iterator[Sentence]:
     """Apart what one states of oneself before one asks: `we drive a diesel, which tyres fit?`"""
-    told, _, asked = sentence.text.rpartition(", ")
-    said = Sentence.of(told)
-    is_told = sentence.is_question and _is_of_self(said) and asks(Sentence.of(asked))
-    if is_told and shape_of(said) is Shape.STATEMENT and not is_guess(said):
-        yield from (said, Sentence.of(asked))
-    else:
-        yield sentence
-
-
-def _leads_to(talk: Sentence, told: Sentence) -> bool:
-    """True for words that begin as talk goes on, and bring nobody's text."""
-    text = talk.straight
-    rest, last = without_openers(text), text.rpartition(", ")[2]
-    opener = text.removesuffix(rest)
-    is_talk = any(map(str.isalpha, opener)) or OPENERS.fullmatch(f"{last},") is not None
-    if (
-        not is_talk
-        or text.startswith("(")
-        or len(talk.words) > _MOST_OF_TALK
-        or not _is_harmless(talk)
-    ):
-        return False
-    if _TEXT_WORK.search(text) or _SOURCE.search(text) or shape_of(talk) is Shape.STATEMENT:
-        return False
-    if _is_own_label(text) or _LABEL.match(rest) or _names_topic(text):
-        return False  # they tell what is said, or of what
-    if CORRECTS.search(text, talk.pieces) or shape_of(told) not in (Shape.STATEMENT, Shape.ORDER):
-        return False
-    is_between_us = _SPEAKS_OF_SELF.search(text) or not SECOND_PERSON.isdisjoint(talk.pieces)
-    return bool(is_between_us) or not _speaks_up(told.straight)
+    ends = [match.start() for match in _COMMA.finditer(sentence.text) if sentence.is_question]
+    for end in ends:
+        said, asked = Sentence.of(sentence.text[:end]), Sentence.of(sentence.text[end + 2 :])
+        if not asks(asked) or len(asked.words) <= _FEW_WORDS:
+            continue
+        is_sum = any(map(str.isdigit, said.text)) or not NUMBERS.isdisjoint(said.folded)
+        is_told = _is_of_self(said) and shape_of(said) is Shape.STATEMENT and not is_guess(said)
+        if is_told and not is_sum and _RIDDLES.search(asked.straight) is None:
+            yield from (said, asked)
+            return
+        break
+    yield sentence
 
 
 def _asks_for_text_work(sentence: Sentence) -> bool:
     text = sentence.straight
-    is_asked = _TEXT_WORK.search(text) or _NAMES_LANGUAGE.search(text)
-    return bool(is_asked) and not _works_on_file(text)
+    return bool(_TEXT_WORK.search(text) or _NAMES_LANGUAGE.search(text))
 
 
-def _works_on_file(text: str) -> bool:
-    """True for work on a text that is in a file: `check the spelling in flyer.md`."""
-    return _FILE.search(text) is not None and not (_brings(text) or _ANNOUNCING.search(text))
+def _works_elsewhere(text: str) -> bool:
+    """True for work on a text that is not there yet, or in a file: `proofread flyer.md`."""
+    is_of_file = _FILE.search(text) is not None and not _ANNOUNCING.search(text)
+    return _NEW_TEXTS.search(text) is not None or is_of_file
 
 
 def _asks_about_something(sentence: Sentence) -> bool:
@@ -342,8 +326,8 @@ def _in_place(
         if line.shows_text:
             break
         if not _may_follow(line, before):
-            is_reply = answers and before is not None and before.is_brief and len(plain) == 1
-            return plain + (_of_things(line.sentences) if is_reply else []), []
+            is_reply = before is not None and before.is_brief and len(plain) == 1
+            return plain, _of_things(line.sentences) if answers and is_reply else []
         is_clean, is_of_others = True, False
         for number, sentence in enumerate(line.sentences):
             if number and line.sentences[number - 1].straight.count('"') % 2:
@@ -355,11 +339,10 @@ def _in_place(
                 return plain, [each.text for each in line.sentences[number:]] if number else []
             spoken = spoken if language is None else language
             plain.append(sentence.text)
-            is_own = _is_clean(sentence.straight) or _asks_for_oneself(sentence)
-            if not (line.is_item or line.is_label or is_own):
+            if not (line.is_item or line.is_label or _is_clean(sentence.straight)):
                 behind = line.sentences[number + 1 :]
                 is_answer = answers and len(plain) == 1 and is_phrase(sentence)
-                if not _labels_own(sentence.straight):
+                if not _labels_own(sentence.straight) and told_behind_talk(sentence) is None:
                     told = _of_things(behind)
                     if _TEXTS.search(sentence.straight):
                         return plain, told
@@ -420,8 +403,6 @@ def _tells_of_others(sentence: Sentence) -> bool:
 def _is_harmless(sentence: Sentence) -> bool:
     """True for talk that brings no text of others behind it in its line: `dry rot.`, `I'm new.`"""
     text = sentence.straight
-    if _TEXT_WORK.search(text) and _works_on_file(text):
-        return True
     if _brings(text) or _quotes(sentence) or (sentence.is_question and asks_you(sentence)):
         return False
     if _TEXTS.search(text) and shape_of(sentence) not in (Shape.STATEMENT, Shape.ORDER):
@@ -546,8 +527,6 @@ def _is_conditional(text: str) -> bool:
 def _is_own(sentence: Sentence) -> bool:
     text = sentence.straight
     rest = without_openers(text)
-    if _asks_for_oneself(sentence):
-        return True
     if text.rstrip().endswith(("?", "？", *_LABEL_ENDS)) or _is_tainted(text):
         return False
     if shape_of(sentence) is Shape.STATEMENT and text.endswith("."):
@@ -557,15 +536,6 @@ def _is_own(sentence: Sentence) -> bool:
     if _GREETINGS.match(text):
         return True
     return OWN.match(rest) is not None and _LEADS_IN.match(rest) is None and _is_clean(text)
-
-
-def _asks_for_oneself(sentence: Sentence) -> bool:
-    """True for a request or question of the user's that no text is behind: `plan us a weekend`."""
-    text = sentence.straight
-    if _TEXT_WORK.search(text) or _TEXTS.search(text) or _is_tainted(text):
-        return False
-    is_for_self = _SPEAKS_OF_SELF.search(text) or not _FOR_SELF.isdisjoint(sentence.pieces)
-    return (bids(sentence) or asks(sentence)) and bool(is_for_self)
 
 
 def _is_addressed(sentence: Sentence) -> bool:

@@ -78,7 +78,10 @@ _HINTS = (
     "from now",
 )
 _OTHER_HINT = late.pattern(r"(?i)\bin (?:\d|a|[tfsone])|on \w{3,6}day")
-_FROM_THERE = late.pattern(r"(?i)\b(?:day|week|fortnight|month|year)s?\s+(?:from|after|before)\s+$")
+_HABIT = late.pattern(r"(?i)\b(?:always|usually|never|often)\b")
+_FROM_THERE = late.pattern(
+    r"(?i)(?<!s a )\b(?:day|week|fortnight|month|year)s?\s+(?:from|after|before)\s+$"
+)
 _SPAN = late.pattern(
     r"(?i)(?:\b(?:over|during|for|in|within|of|throughout|across)\s+the|\bthe\s+whole)\s+$",
 )
@@ -148,7 +151,7 @@ def _meaning(match: Match[str], day: date) -> str | None:
     if match["ahead"]:
         return (
             None
-            if _tells_of_past(_clause(match)) or _REPEATED.search(_clause(match))
+            if _tells_of_past(_clause(match)) or _HABIT.search(_clause(match))
             else _moved(match["ahead_units"].casefold(), _number(match["ahead"]), day)
         )
     if match["from_now"]:
@@ -310,7 +313,7 @@ _MARK_LINE = late.pattern(r"^\s*(?:[-*+\u2022]|\d+[.)])\s+")
 _END = late.pattern(
     r"(?<=[.!?…。！？])[\"'”’)\]]*"
     r"(?:\s+|(?=[\U0001F300-\U0001FAFF])|(?<=[。！？]))"  # full stops of Chinese and Japanese
-    r"|(?<=[\w\s][:;][)(DP])\s+"
+    r"|(?<=\s[:;][)(])\s+"
 )
 _NUMERO = late.pattern(r"(?i)(?:^|[\s(])no\.$")
 _ABBREVIATION = late.pattern(

@@ -70,7 +70,10 @@ _DISLOCATED = late.pattern(r"(?i)(?<=\w), c'est ")
 """The copula behind a subject that French sets apart: `le client, c'est Ada`."""
 _UNMARKED = {"im": ("i", "am"), "ive": ("i", "have"), "weve": ("we", "have")}
 _DATE = late.pattern(rf"(?i)\b(?:{'|'.join(words_of('MONTHS'))}|(?:19|20)\d\d)\b")
-_YEAR = late.pattern(r"\b(?:19|20)\d\d\b")
+_YEAR = late.pattern(
+    r"(?i)\b(?:in|since|from|by|until|till|of|around|before|after|seit|ab|bis|en|depuis|desde) "
+    r"(?:19|20)\d\d\b"
+)
 _TELLING = late.pattern(r"\d|(?:[^\W_][./_@]|\s[./_#~%-]{1,2})[^\W_]|\s[A-ZÄÖÜÉÁ]\w")
 _PASSING = pattern_of("PASSING")
 _PEOPLE = words_of("PEOPLE")
@@ -197,6 +200,11 @@ def is_phrase(sentence: Sentence) -> bool:
 def bids(sentence: Sentence) -> bool:
     """True for a request to do something: `sort by date`, `need to tell her`."""
     return _Spoken(sentence.outside_quotations).bids()
+
+
+def denies(sentence: Sentence) -> bool:
+    """True for words that begin with a negation: `not lately`."""
+    return _Spoken(sentence.outside_quotations).denies()
 
 
 def asks(sentence: Sentence) -> bool:
@@ -468,11 +476,19 @@ class _Spoken:
         is_short = 0 < len(self.words) <= _MOST_OF_PHRASE
         has_verb = _finite(self._language).search(self._text, 1) is not None
         is_of_self = self._any("NOMINATIVE", 0, _MOST_WORDS) or self.is_of_self_by_verb()
+        has_verb = has_verb or any(map(self._holds_verb, self._tokens))
         return is_short and not (self.bids() or has_verb or is_of_self)
 
     def bids(self) -> bool:
-        is_task = self._is("TASKS", 0) or self._is("MORE_TASKS", 0) or self._bids_of_thing()
+        is_task = self._begins_with_task() or self._bids_of_thing()
         return is_task or (self._is("MENTAL", 0) and self.words[1:2] == ["to"])
+
+    def denies(self) -> bool:
+        return self._is("NEGATIONS", 0)
+
+    def _begins_with_task(self) -> bool:
+        first = self.words[0].partition("'")[0] if self.words else ""  # `let's try that`
+        return self._is_among("TASKS", first) or self._is_among("MORE_TASKS", first)
 
     def asks(self) -> bool:
         is_word = self._is("ANAPHORA", 0) and not self._is("SECOND_PERSON", 0)
@@ -626,7 +642,10 @@ class _Spoken:
 
     def is_contracted(self) -> bool:
         """True for a subject with its verb in one word: `they're in from Easter on`."""
-        subject, mark, _ = self._tokens[0][0].lower().partition("'")
+        return self._holds_verb(self._tokens[0])
+
+    def _holds_verb(self, token: Match[str]) -> bool:
+        subject, mark, _ = token[0].lower().partition("'")
         is_subject = self._is_among("ANAPHORA", subject) or self._is_among("NOMINATIVE", subject)
         return bool(mark) and is_subject
 
@@ -644,10 +663,8 @@ class _Spoken:
         verb = sum(start <= found.start() for start in starts) - 1
         if verb > _MOST_OF_SUBJECT:
             return None
-        is_task = self._is("TASKS", 0) or self._is("MORE_TASKS", 0)
-        is_bid = is_bare and (
-            self._bids_of_thing() or (is_task and not self._is("AUXILIARIES", verb))
-        )
+        is_task = self._begins_with_task() and not self._is("AUXILIARIES", verb)
+        is_bid = is_bare and (self._bids_of_thing() or is_task)
         return None if is_bid else verb
 
     def _states_of_self(self, verb: int) -> bool:

@@ -150,6 +150,7 @@ FORGET_REQUESTS = (
     r"(?: dass| (?:das|alles) (?:mit|über|von)| was (?:ich|wir) (?:über|von|zu))? (?=\S)",
 )
 COMING_NEXT = (r"\bhier kommt\b|\b(?:kommt|folgt|schick\w*(?: ich)?(?: dir)?) (?:jetzt|gleich)\b",)
+RIDDLES = (r"\b(?:bin ich|ist (?:das|es)|fehler)\b",)
 YOU_MAY = r"(?:kannst|könntest|würdest) du(?: (?:bitte|mir|mal|noch))*"
 BROUGHT = (
     r"^(?:und )?(?:das|dies|so) (?:schreibt|schrieb|sagt|sagte|steht|stand|stammt|kommt)\b",
@@ -157,7 +158,7 @@ BROUGHT = (
 )
 ERASE_REQUESTS = (
     r"^das mit (?P<topic_de>.{3,60}?) (?:vergiss|lösche?|streiche?|lass)\b",
-    r"^(?:bitte )?(?:lösche?|streiche?)(?: bitte)? (?:das (?:mit|über|von) )?(?=\w)",
+    r"^(?:bitte )?(?:lösche?|streiche?)(?: bitte)? das (?:mit|über|von) (?=\w)",
 )
 
 # How a night words a line

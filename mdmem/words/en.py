@@ -26,6 +26,7 @@ yummy tasty cute adorable sweet fun exciting interesting luck appreciate kind wo
 encouragement means mean be can how what such and i'm i me my they they're their them these those
 look really just super keep up work going rock rocks best soon talk later see take care always
 here anytime course brilliant excellent superb splendid marvellous terrific neat grand evening
+oops sorry yum yay woohoo ouch ugh
 """
 # They say nothing by themselves.
 STOP_WORDS = """
@@ -624,12 +625,12 @@ FORGET_REQUESTS = (
 )
 # The same, but it may mean a file.
 ERASE_REQUESTS = (
-    r"^(?:(?:delete|erase|scrap|strike) )?(?P<topic_en>.{3,80}?)(?: out)?(?: again)?[,;]? "
-    r"(?:and |so )?(?:please )?(?:do not|don'?t) "
-    r"(?:keep|remember|store|save|note|write down) (?:it|that|this|them)\b",
-    rf"^{_YOU_MAY}(?:delete|erase|scrap|(?:don'?t|do not) (?:keep|save|store|remember)) "
-    r"(?=(?:the|that|my|our|what|everything)\b)"
-    r"(?:(?:the|that) (?:bit|thing|part)(?: about| on)? )?",
+    r"^(?:(?:delete|erase|scrap|strike) )?(?P<topic_en>(?:the|my|our|that) [^,.;]{3,60}?)(?: out)?"
+    r"(?: again)?[,;]? (?:and |so )?(?:please )?(?:do not|don'?t) (?:keep|remember|store|save) "
+    r"(?:it|that|this|them)(?: (?:anywhere|either|again|please))*\W*$",
+    rf"^{_YOU_MAY}(?:don'?t|do not) (?:keep|save|store|remember) "
+    r"(?:(?:the|that) (?:bit|thing|part)|what (?:i|we)|anything)(?: (?:about|on|said))* ",
+    rf"^{_YOU_MAY}(?:delete|erase) (?=(?:the|my|our|what|everything)\b)",
 )
 
 # The shape of a sentence (see `sessions.shapes`)
@@ -847,6 +848,7 @@ TEXT_WORK = (
     rf"shorten|condense|polish|transcribe|anonymi[sz]e|redact|"
     r"spell-?check|copy-?edit|role-?play|pretend|impersonate|parody|recite|classify|"
     r"categori[sz]e|annotate|critique|ghost-?write|localize)\b",
+    r"\bin (?:plain|simpl|oth|bett|nic)er words\b|\bin your own words\b",
     r"\b(?:tl;? ?dr|eli5|role-?play|in the style of|in (?:his|her|their|[A-Z][\w-]+'s) (?:name|"
     r"voice|words)|(?:sub-?agent|system) prompt)\b",
     rf"{_ASK}(?:(?:reply|respond|answer|react|get back|write back)(?: (?:to|for))? {_THIS}|"
@@ -1085,6 +1087,8 @@ COMING_NEXT = (
     r"\bhere (?:it )?comes\b|\b(?:comes|coming|follows) (?:next|now)\b|\b(?:my|the) next message\b",
     r"\b(?:i'll|i will|let me) (?:now |just )?(?:paste|copy|send you|drop)\b",
 )
+# Questions about what was said as a riddle, or as an exercise.
+RIDDLES = (r"\b(?:am i|is there|is (?:it|this|that)|mistakes?|correct)\b",)
 YOU_MAY = r"(?:can|could|would|will) you(?: (?:please|pls|just|now|also|then|maybe))*"
 ASKS = (
     r"(?:who|what|which|whose|how)\b",

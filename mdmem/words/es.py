@@ -93,9 +93,10 @@ CHARACTERS = ()
 
 FORGET_REQUESTS = (r"^olvida(?: que| (?:lo|eso) de(?: que)?)? (?=\S)",)
 COMING_NEXT = (r"\baquí (?:va|viene)\b|\bahora (?:te )?(?:l[oa] )?(?:pego|mando|paso)\b",)
+RIDDLES = (r"\b(?:soy|es|errores)\b",)
 YOU_MAY = r"(?:puedes|podrías|me puedes)"
 BROUGHT = (r"^(?:y )?(?:eso|esto|así) (?:es lo que|lo|viene|dice|pone|escribió|es de(?! \d))\b",)
-ERASE_REQUESTS = (r"^(?:borra|quita|no guardes) (?:(?:lo|eso) de(?: que)? )?(?=\w)",)
+ERASE_REQUESTS = (r"^(?:borra|quita|no guardes) (?:lo|eso) de(?: que)? (?=\w)",)
 
 # How a night words a line
 

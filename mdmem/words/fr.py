@@ -111,9 +111,10 @@ CHARACTERS = ()
 
 FORGET_REQUESTS = (r"^oublie(?:z)?(?: le fait)?(?: que| qu')? (?=\S)",)
 COMING_NEXT = (r"\bje (?:te |vous )?(?:colle|l'envoie|envoie)\b|\bvoici\b",)
+RIDDLES = (r"\b(?:suis-je|est-ce|fautes?)\b",)
 YOU_MAY = r"(?:peux-tu|pourrais-tu|pouvez-vous|tu peux)(?: (?:me|le|la))*"
 BROUGHT = (r"^(?:et )?(?:c'est|c'était|ça vient|voilà) (?:de|du|ce qu(?! (?:j|n)))",)
-ERASE_REQUESTS = (r"^(?:efface|supprime)z? (?:ce que j'ai dit (?:de|sur) )?(?=\w)",)
+ERASE_REQUESTS = (r"^(?:efface|supprime)z? ce que j'ai dit (?:de|sur) (?=\w)",)
 
 # How a night words a line
 

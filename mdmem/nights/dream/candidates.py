@@ -18,18 +18,22 @@ from mdmem.model.rules import LASTING_KINDS, is_iso_day
 from mdmem.model.trail import EVERY_NUMBER, Occurrence, TrailCommit
 from mdmem.model.writes import is_night
 from mdmem.nights.dream import due
-from mdmem.nights.dream.wording import key_of
+from mdmem.nights.dream.wording import DECISION, key_of
 from mdmem.past import entry_states
 from mdmem.past.messages import ParsedNote
 from mdmem.past.notes import parse_message
 from mdmem.past.table import Trail
 from mdmem.repo import first_parent
+from mdmem.sessions.plain import subject_to_forget
+from mdmem.sessions.sentences import Sentence
+from mdmem.sessions.shapes import clauses
 from mdmem.startup.records import dataclass, replace
 from mdmem.text.document import Document
 from mdmem.text.facts import entries, ids_of, items, minute_of, normalise, split_key
 from mdmem.text.languages import SAME_KEYS, attribute_named
 from mdmem.workspace import Workspace
 
+_FEWEST = 2
 _KINDS = (FileKind.EVERGREEN, FileKind.PROFILE, FileKind.BOOTSTRAP)
 
 
@@ -292,6 +296,20 @@ class LogEntries:
     @property
     def candidates(self) -> Iterator[DreamCandidate]:
         return (entry for entry in self.entries if (entry.kind or "").casefold() in LASTING_KINDS)
+
+    def before(self, request: DreamCandidate) -> Iterator[DreamCandidate]:
+        """What a request to forget may mean: facts of the person's, said before it and not again.
+
+        Of several things, none: an entry goes as a whole. One word (`the file`) is too little.
+        """
+        if len(Sentence.of(subject_to_forget(request.text) or "").content) < _FEWEST:
+            return
+        for entry in self.entries:
+            is_theirs = entry.sender is None and entry.kind not in (None, DECISION)
+            is_fact = is_theirs and not Sentence.of(entry.text).is_question
+            is_one = is_fact and len(clauses(entry.text)) <= _FEWEST
+            if is_one and all(each.said < request.said for each in self._by_fact[entry.fact]):
+                yield entry
 
     def states_any(self, facts: Iterable[FactId]) -> bool:
         return any(fact in self._by_fact for fact in facts)

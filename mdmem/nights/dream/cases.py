@@ -327,7 +327,6 @@ From 0.8 on, with the same names and numbers, they say the same.
 """
 _AHEAD = 0.2
 _MOST_NAMED = 3
-_SEVERAL = 2
 FORGOTTEN = "it was asked to be forgotten on the same day"
 SAID_ONCE, FORGETS_NOTHING, OF_A_TEXT = (
     "it was said only once",
@@ -358,34 +357,49 @@ def judge(
     current_ids = {id(fact) for fact in memory.facts}
     suggestions = [*judge_of_night.duplicates(), *judge_of_night.all(candidates)]
     return _one_for_each(
-        _without_forgotten(suggestions, current_ids), lambda old: id(old) in current_ids
+        _without_forgotten(suggestions, current_ids, log), lambda old: id(old) in current_ids
     )
 
 
-def _without_forgotten(suggestions: Iterable[Suggestion], current: set[int]) -> list[Suggestion]:
+def _without_forgotten(
+    suggestions: Iterable[Suggestion], current: set[int], log: LogEntries
+) -> list[Suggestion]:
     """Leave what the same night is asked to forget; a sure request takes it out of the log."""
     kept: list[Suggestion] = []
     for change in suggestions:
         old, candidate = change.old, change.candidate
-        if (
-            old is not None
-            and candidate is not None
-            and id(old) not in current
-            and subject_to_forget(candidate.text)
-        ):
-            said = {
-                each.candidate: number
+        is_request = candidate is not None and subject_to_forget(candidate.text) is not None
+        if old is not None and candidate is not None and is_request and id(old) not in current:
+            said = [
+                number
                 for number, each in enumerate(kept)
                 if each.candidate is not None and old.fact in (each.fact, each.candidate.fact)
-            }
-            for entry, number in said.items():
-                kept[number] = leave(entry, FORGOTTEN)
-            if change.is_sure and change.op is DreamOp.DELETE and len(said) < _SEVERAL:
-                change = replace(change, old=next(map(_as_logged, said), old))
-            else:
-                change = leave(candidate, FORGOTTEN if said else change.why)
+            ]
+            change = _of_log(change, candidate, [kept[number] for number in said], log)
+            for number in said if change.op is DreamOp.DELETE or change.why == FORGOTTEN else ():
+                kept[number] = _forgotten(kept[number])
         kept.append(change)
     return kept
+
+
+def _forgotten(change: Suggestion) -> Suggestion:
+    return change if change.candidate is None else leave(change.candidate, FORGOTTEN)
+
+
+def _of_log(
+    request: Suggestion, candidate: DreamCandidate, said: Sequence[Suggestion], log: LogEntries
+) -> Suggestion:
+    """What a request to forget does to the log, where what it means is no line of a file yet."""
+    meant = {entry.fact: entry for entry in log.before(candidate)}
+    facts = {each.candidate.fact for each in said if each.candidate is not None}
+    if not facts and request.old is not None:
+        facts = {request.old.fact}
+    is_sure = request.is_sure and request.op is DreamOp.DELETE and len(facts) == 1
+    entry = meant.get(next(iter(facts))) if is_sure else None
+    if entry is not None:
+        return replace(request, old=_as_logged(entry))
+    is_offered = any(each.op is DreamOp.ADD for each in said)
+    return leave(candidate, FORGOTTEN if is_offered else request.why)
 
 
 def _supersedes_safely(candidate: DreamCandidate, old: CuratedFact) -> bool:
@@ -696,7 +710,7 @@ class _Judge:
     def _forget(self, candidate: DreamCandidate, subject: str) -> Suggestion:
         """Take out the line, or the part of one, that a request to forget means."""
         facts = filter(None, (*self._facts, *self._offered))
-        logged = (_as_logged(each) for each in self._log.entries if each.said < candidate.said)
+        logged = map(_as_logged, self._log.before(candidate))
         meant = list(self._meant(subject, facts)) or list(self._meant(subject, logged))
         if not meant:
             return leave(candidate, FORGETS_NOTHING)
