@@ -57,6 +57,7 @@ def test_orders_of_the_moment(tools: bool):
     ("text", "shape"),
     [
         ("the boiler is behind the pantry", Shape.VAGUE),
+        ("let's add error bars to all plots", Shape.VAGUE),
         ("I think our insurance is with Ansvar", Shape.VAGUE),
         ("mooring is 340 a quarter i think", Shape.VAGUE),
         ("Tuesdays I look after Otis", Shape.STATEMENT),

@@ -477,18 +477,15 @@ class _Spoken:
         has_verb = _finite(self._language).search(self._text, 1) is not None
         is_of_self = self._any("NOMINATIVE", 0, _MOST_WORDS) or self.is_of_self_by_verb()
         has_verb = has_verb or any(map(self._holds_verb, self._tokens))
+        has_verb = has_verb or self.words[:1] == ["let's"]
         return is_short and not (self.bids() or has_verb or is_of_self)
 
     def bids(self) -> bool:
-        is_task = self._begins_with_task() or self._bids_of_thing()
+        is_task = self._is("TASKS", 0) or self._is("MORE_TASKS", 0) or self._bids_of_thing()
         return is_task or (self._is("MENTAL", 0) and self.words[1:2] == ["to"])
 
     def denies(self) -> bool:
         return self._is("NEGATIONS", 0)
-
-    def _begins_with_task(self) -> bool:
-        first = self.words[0].partition("'")[0] if self.words else ""  # `let's try that`
-        return self._is_among("TASKS", first) or self._is_among("MORE_TASKS", first)
 
     def asks(self) -> bool:
         is_word = self._is("ANAPHORA", 0) and not self._is("SECOND_PERSON", 0)
@@ -663,8 +660,10 @@ class _Spoken:
         verb = sum(start <= found.start() for start in starts) - 1
         if verb > _MOST_OF_SUBJECT:
             return None
-        is_task = self._begins_with_task() and not self._is("AUXILIARIES", verb)
-        is_bid = is_bare and (self._bids_of_thing() or is_task)
+        is_task = self._is("TASKS", 0) or self._is("MORE_TASKS", 0)
+        is_bid = is_bare and (
+            self._bids_of_thing() or (is_task and not self._is("AUXILIARIES", verb))
+        )
         return None if is_bid else verb
 
     def _states_of_self(self, verb: int) -> bool:
