@@ -115,6 +115,8 @@ _SOURCE = late.pattern(rf"(?i)\b(?:{alternatives('SOURCES')})\b")
 _MOST_CHARACTERS = 4_000
 _MOST_OF_PARAGRAPH = 400
 _FEW_WORDS = 3
+_LAST_WORDS = 80
+"""Characters at the end of a message that may announce the next one."""
 _TWICE = 2
 _FEW_CLAUSES = 2
 _MOST_OF_COMMENT = 8
@@ -269,11 +271,12 @@ def spoken_sentences(text: str) -> tuple[Sentence, ...]:
 
 def told_behind_talk(sentence: Sentence) -> Sentence | None:
     """What is stated of things behind talk that ends in `so:`: `oil went up, so: it's 300 now`."""
-    before, _, told = sentence.text.partition(": ")
-    talk, said = Sentence.of(before), Sentence.of(told)
-    _, comma, last = talk.straight.rpartition(", ")
-    is_talk = comma and OPENERS.fullmatch(f"{last},") is not None and _is_harmless(talk)
-    if not told or not is_talk or _TEXT_WORK.search(before) or _speaks_up(said.straight):
+    before, _, told = sentence.straight.partition(": ")
+    _, comma, last = before.rpartition(", ")
+    if not (told and comma and OPENERS.fullmatch(f"{last},")) or _TEXT_WORK.search(before):
+        return None
+    said = Sentence.of(told)
+    if _speaks_up(told) or not _is_harmless(Sentence.of(before)):
         return None
     return said if shape_of(said) is Shape.STATEMENT else None
 
@@ -381,7 +384,7 @@ def _asks_about_paragraphs(text: str) -> bool:
 
 def announces_text(text: str) -> bool:
     """True for a message whose end says that a text comes next: `here comes the mail, wait`."""
-    return any(_COMING_NEXT.search(each.straight) for each in sentences(text)[-1:])
+    return _COMING_NEXT.search(text.rstrip()[-_LAST_WORDS:]) is not None
 
 
 def _asks_to_do(text: str) -> bool:

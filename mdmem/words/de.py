@@ -125,7 +125,7 @@ KEPT_CLAUSES = (
     (r"mein(?:e)? \w+(?: \w+)? (?:ist|heißt|sind|wohnt|arbeitet|hat)\b", "fact"),
     (r"ich bin\b(?= (?:\w+ )?(?:ab|bis|seit|vom|jahrgang|in)\b)", "fact"),
 )
-PASSING = (r"\b(?:(?<!ab )heute|gerade|noch (?:nicht|kein\w*))\b",)
+PASSING = (r"\b(?:(?<!ab )heute?|irgendwann|gerade|noch (?:nicht|kein\w*))\b",)
 CONJUNCTIONS = "und|aber|denn"
 PRONOUNS = (r"\b(?:ich|wir)\b",)
 ASIDES = (r"\bübrigens\W*$",)
@@ -279,7 +279,7 @@ HEDGING = (
 )
 FROM_NOW_ON = (r"\b(?:ab (?:jetzt|sofort|heute)|von nun an|künftig|in zukunft|jedes mal)\b",)
 AT_HAND = (
-    r"\b(?:diese[rsnm]?|das da|dort|hier|noch|(?<!ab )jetzt|erst|heute|gerade|andere[rsn]?|"
+    r"\b(?:diese[rsnm]?|das da|dort|hier|noch|(?<!ab )jetzt|erst|heute?|gerade|andere[rsn]?|"
     r"letzte[rsn]?|nächste[rsn]?|zweite[rsn]?|oben|unten)\b",
 )
 
