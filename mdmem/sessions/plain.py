@@ -270,7 +270,7 @@ def spoken_sentences(text: str) -> tuple[Sentence, ...]:
 
 
 def told_behind_talk(sentence: Sentence) -> Sentence | None:
-    """What is stated of things behind talk that ends in `so:`: `oil went up, so: it's 300 now`."""
+    """A statement of things behind talk that ends in `so:`: `oil went up, so: it's 300 now`."""
     before, _, told = sentence.straight.partition(": ")
     _, comma, last = before.rpartition(", ")
     if not (told and comma and OPENERS.fullmatch(f"{last},")) or _TEXT_WORK.search(before):

@@ -298,7 +298,7 @@ class LogEntries:
         return (entry for entry in self.entries if (entry.kind or "").casefold() in LASTING_KINDS)
 
     def before(self, request: DreamCandidate) -> Iterator[DreamCandidate]:
-        """What a request to forget may mean: facts of the person's, said before it and not again.
+        """Facts of the person's that a request to forget may mean: said before it and not again.
 
         Of several things, none: an entry goes as a whole. One word (`the file`) is too little.
         """

@@ -389,7 +389,7 @@ def _forgotten(change: Suggestion) -> Suggestion:
 def _of_log(
     request: Suggestion, candidate: DreamCandidate, said: Sequence[Suggestion], log: LogEntries
 ) -> Suggestion:
-    """What a request to forget does to the log, where what it means is no line of a file yet."""
+    """The change of the log that a request to forget makes, where no line of a file is meant."""
     meant = {entry.fact: entry for entry in log.before(candidate)}
     facts = {each.candidate.fact for each in said if each.candidate is not None}
     if not facts and request.old is not None:
