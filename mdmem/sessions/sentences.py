@@ -78,7 +78,6 @@ _HINTS = (
     "from now",
 )
 _OTHER_HINT = late.pattern(r"(?i)\bin (?:\d|a|[tfsone])|on \w{3,6}day")
-_HABIT = late.pattern(r"(?i)\b(?:always|usually|never|often)\b")
 _FROM_THERE = late.pattern(
     r"(?i)(?<!s a )\b(?:day|week|fortnight|month|year)s?\s+(?:from|after|before)\s+$"
 )
@@ -90,6 +89,7 @@ _PAST, _FUTURE = late.pattern(rf"(?i){en.PAST}"), late.pattern(rf"(?i){en.FUTURE
 _PERFECT, _PRESENT = late.pattern(rf"(?i){en.PERFECT}"), late.pattern(r"(?i)\b(?:is|are|am)\b")
 _ARRANGED = late.pattern(rf"(?i){en.ARRANGED}")
 _TO_COME, _REPEATED = late.pattern(rf"(?i){en.TO_COME}"), late.pattern(rf"(?i){en.REPEATED}")
+_HABITUAL = late.pattern(rf"(?i){en.HABITUAL}")
 
 
 def annotate_dates(text: str, day: date) -> str:
@@ -151,7 +151,7 @@ def _meaning(match: Match[str], day: date) -> str | None:
     if match["ahead"]:
         return (
             None
-            if _tells_of_past(_clause(match)) or _HABIT.search(_clause(match))
+            if _tells_of_past(_clause(match)) or _HABITUAL.search(_clause(match))
             else _moved(match["ahead_units"].casefold(), _number(match["ahead"]), day)
         )
     if match["from_now"]:
@@ -313,7 +313,7 @@ _MARK_LINE = late.pattern(r"^\s*(?:[-*+\u2022]|\d+[.)])\s+")
 _END = late.pattern(
     r"(?<=[.!?…。！？])[\"'”’)\]]*"
     r"(?:\s+|(?=[\U0001F300-\U0001FAFF])|(?<=[。！？]))"  # full stops of Chinese and Japanese
-    r"|(?<=\s[:;][)(])\s+"
+    r"|(?<=\s[:;][)(])\s+"  # `sounds good :) I play the viola`
 )
 _NUMERO = late.pattern(r"(?i)(?:^|[\s(])no\.$")
 _ABBREVIATION = late.pattern(

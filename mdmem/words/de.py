@@ -150,7 +150,7 @@ FORGET_REQUESTS = (
     r"(?: dass| (?:das|alles) (?:mit|über|von)| was (?:ich|wir) (?:über|von|zu))? (?=\S)",
 )
 COMING_NEXT = (r"\bhier kommt\b|\b(?:kommt|folgt|schick\w*(?: ich)?(?: dir)?) (?:jetzt|gleich)\b",)
-RIDDLES = (r"\b(?:bin ich|ist (?:das|es)|fehler)\b",)
+RIDDLES = (r"\b(?:(?:wer|was) bin ich|ist das (?:richtig|korrekt)|fehler)\b",)
 YOU_MAY = r"(?:kannst|könntest|würdest) du(?: (?:bitte|mir|mal|noch))*"
 BROUGHT = (
     r"^(?:und )?(?:das|dies|so) (?:schreibt|schrieb|sagt|sagte|steht|stand|stammt|kommt)\b",

@@ -141,6 +141,7 @@ PERFECT = (
     r"the (?:first|last|only|best|worst|most|\w+est))\b"
 )
 TO_COME = r"\b(?:will|must|shall|should|going to|have to|has to|needs? to|due|deadline)\b|'ll\b"
+HABITUAL = r"\b(?:always|usually|never|often)\b"
 REPEATED = r"\b(?:every|each|always|usually|never|often|sometimes|if|whenever|when)\b"
 
 # Before an ordinal number that ends with a full stop: none in English.
@@ -615,10 +616,11 @@ NOT_SO_BEFORE = (
     r"should|will|'ll|want|wanted|plan|planning|going to|"
     r"if only|no longer|haven't|hasn't|hadn't|don't|didn't|isn't|wasn't)\b",
 )
-_YOU_MAY = r"(?:(?:please|ok|okay|hey|now|and|can you|could you|you can)[, ]+)*"
+# Before a request.
+_ASKED_TO = r"(?:(?:please|ok|okay|hey|now|and|can you|could you|you can)[, ]+)*"
 # The whole of a request to take something out of memory.
 FORGET_REQUESTS = (
-    rf"^(?:[^.!?]{{1,80}}, and )?{_YOU_MAY}forget(?: the fact| everything| anything)?"
+    rf"^(?:[^.!?]{{1,80}}, and )?{_ASKED_TO}forget(?: the fact| everything| anything)?"
     r"(?: (?:that|the|this) (?:bit|thing|part|line))?"
     r"(?: that| what)?(?: (?:i|we) (?:ever )?(?:said|mentioned|told you|wrote)(?: anything)?)?"
     r"(?: that| about| on| of)?[: ]+(?=\S)",
@@ -628,9 +630,9 @@ ERASE_REQUESTS = (
     r"^(?:(?:delete|erase|scrap|strike) )?(?P<topic_en>(?:the|my|our|that) [^,.;]{3,60}?)(?: out)?"
     r"(?: again)?[,;]? (?:and |so )?(?:please )?(?:do not|don'?t) (?:keep|remember|store|save) "
     r"(?:it|that|this|them)(?: (?:anywhere|either|again|please))*\W*$",
-    rf"^{_YOU_MAY}(?:don'?t|do not) (?:keep|save|store|remember) "
+    rf"^{_ASKED_TO}(?:don'?t|do not) (?:keep|save|store|remember) "
     r"(?:(?:the|that) (?:bit|thing|part)|what (?:i|we)|anything)(?: (?:about|on|said))* ",
-    rf"^{_YOU_MAY}(?:delete|erase) (?=(?:the|my|our|what|everything)\b)",
+    rf"^{_ASKED_TO}(?:delete|erase) (?=(?:the|my|our|what|everything)\b)",
 )
 
 # The shape of a sentence (see `sessions.shapes`)
@@ -802,8 +804,7 @@ _WRITING = (
     r"ies)|sketch(?:es)?|memes?|songs?|lyrics|verses?|jokes?|scripts? for|dialogues?|"
     r"monologues?|essays?|homework|reviews?|ads?|adverts?|slogans?|captions?|headlines?|"
     r"blurbs?|abstracts?|cv|resumes?|résumés?|bios?|profiles?|prompts?|quotes?|quotations?|"
-    r"speech(?:es)?|toasts?|statements?|commit message|"
-    r"examples?|samples?|"
+    r"speech(?:es)?|toasts?|statements?|commit message|examples?|samples?|"
     r"tables? (?:of|from|with)|snippets?|excerpts?|passages?|translations?|blog|"
     rf"survey|questionnaire|feedback|interview|podcast|horoscope|{_GRAMMAR}|"
     r"announcement|newsletter|flyer|invitation|press release|farewell|greeting card|flash "
@@ -818,8 +819,8 @@ LANGUAGES = (
 )
 # Behind `this` or `that` they mean no text.
 _AT_HAND = (
-    r"ones?|way|morning|afternoon|evening|days|week|month|year|summer|winter|spring|autumn|fall|time|project|"
-    r"repo|repository|codebase|machine|team|looks?|works?|worked|helped|helps|sounds?|"
+    r"ones?|way|morning|afternoon|evening|days|week|month|year|summer|winter|spring|autumn|fall|"
+    r"time|project|repo|repository|codebase|machine|team|looks?|works?|worked|helped|helps|sounds?|"
     r"was (?:great|helpful|quick)|is (?:great|fine|good)"
 )
 _THESE = r"this|these|what follows|the (?:following|above|below|next)|everything (?:below|above)"
@@ -1081,7 +1082,6 @@ SIGN_OFFS = (
     r"(?:all the best|greetings(?: from [\w ]+)?|thanks,? and best|respectfully)",
     r"sent from my [\w ]+",
 )
-# Beginnings of a question that may lack its mark.
 # They say that a text comes in the next message.
 COMING_NEXT = (
     r"\bhere (?:it )?comes\b|\b(?:comes|coming|follows) (?:next|now)\b|\b(?:my|the) next message\b",
@@ -1089,7 +1089,9 @@ COMING_NEXT = (
 )
 # Questions about what was said as a riddle, or as an exercise.
 RIDDLES = (r"\b(?:am i|is there|is (?:it|this|that)|mistakes?|correct)\b",)
+# Beginnings of a request that only looks like a question.
 YOU_MAY = r"(?:can|could|would|will) you(?: (?:please|pls|just|now|also|then|maybe))*"
+# Beginnings of a question that may lack its mark.
 ASKS = (
     r"(?:who|what|which|whose|how)\b",
     r"(?:is|are|was|were|does|did|can|could|should|has|have) "

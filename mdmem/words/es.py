@@ -47,7 +47,8 @@ NOT_PLAIN = (
     r"\b(?:deseo|espero) que\b",
 )
 TEXTS = (
-    r"\b(?:correos?|cartas?|mensajes?|textos?|artículos?|frases?|deberes|ejercicios?|traducci[oó]n|poemas?)\b",
+    r"\b(?:correos?|cartas?|mensajes?|textos?|artículos?|frases?|deberes|ejercicios?|poemas?|"
+    r"traducci[oó]n)\b",
 )
 BRINGS = (r"\b(?:est[oae]s?|es[oe]s?|aquí|siguiente\w*|abajo)\b",)
 TAINTS = (rf"{BRINGS[0]}|\b(?:él|ella|ellos|su|le)\b",)
@@ -93,7 +94,7 @@ CHARACTERS = ()
 
 FORGET_REQUESTS = (r"^olvida(?: que| (?:lo|eso) de(?: que)?)? (?=\S)",)
 COMING_NEXT = (r"\baquí (?:va|viene)\b|\bahora (?:te )?(?:l[oa] )?(?:pego|mando|paso)\b",)
-RIDDLES = (r"\b(?:soy|es|errores)\b",)
+RIDDLES = (r"\b(?:qui[eé]n soy|qu[eé] soy|es correcto|errores)\b",)
 YOU_MAY = r"(?:puedes|podrías|me puedes)"
 BROUGHT = (r"^(?:y )?(?:eso|esto|así) (?:es lo que|lo|viene|dice|pone|escribió|es de(?! \d))\b",)
 ERASE_REQUESTS = (r"^(?:borra|quita|no guardes) (?:lo|eso) de(?: que)? (?=\w)",)

@@ -60,7 +60,8 @@ NOT_PLAIN = (
     r"\b(?:souhait|espèr)\w*\b",
 )
 TEXTS = (
-    r"\b(?:mails?|e-?mails?|lettres?|messages?|textes?|articles?|phrases?|devoirs|exercices?|traductions?|poèmes?)\b",
+    r"\b(?:mails?|e-?mails?|lettres?|messages?|textes?|articles?|phrases?|devoirs|exercices?|"
+    r"traductions?|poèmes?)\b",
 )
 BRINGS = (r"\b(?:ça|ceci|cela|ces?|cet|cette|voici|voilà|suivant\w*|ci-\w+)\b",)
 TAINTS = (rf"{BRINGS[0]}|\b(?:ils?|elles?|lui|leur|son)\b",)
@@ -111,7 +112,7 @@ CHARACTERS = ()
 
 FORGET_REQUESTS = (r"^oublie(?:z)?(?: le fait)?(?: que| qu')? (?=\S)",)
 COMING_NEXT = (r"\bje (?:te |vous )?(?:colle|l'envoie|envoie)\b|\bvoici\b",)
-RIDDLES = (r"\b(?:suis-je|est-ce|fautes?)\b",)
+RIDDLES = (r"\b(?:(?:qui|que) suis-je|est-ce (?:correct|juste)|fautes?)\b",)
 YOU_MAY = r"(?:peux-tu|pourrais-tu|pouvez-vous|tu peux)(?: (?:me|le|la))*"
 BROUGHT = (r"^(?:et )?(?:c'est|c'était|ça vient|voilà) (?:de|du|ce qu(?! (?:j|n)))",)
 ERASE_REQUESTS = (r"^(?:efface|supprime)z? ce que j'ai dit (?:de|sur) (?=\w)",)
