@@ -16,7 +16,6 @@ from mdmem.model import FactId, Source
 from mdmem.model.sessions import Message, Speaker
 from mdmem.sessions.plain import (
     CORRECTION,
-    FORGETS,
     Cue,
     SentencePlaces,
     Statement,
@@ -33,7 +32,6 @@ from mdmem.sessions.plain import (
     stated_attribute,
     states_behind_label,
     states_plainly,
-    subject_to_forget,
     told_behind_talk,
 )
 from mdmem.sessions.sentences import (
@@ -150,11 +148,8 @@ class _Statement:
     @property
     def begins_anew(self) -> bool:
         """True for what says something by itself: it is an entry of its own."""
-        return self.asks_to_forget or (self.is_shaped and not points_back(self.sentence))
-
-    @property
-    def asks_to_forget(self) -> bool:
-        return self.cue is not None and self.cue.rule == FORGETS
+        is_own = self.is_shaped and not points_back(self.sentence)
+        return is_own or _asks_to_forget(self.cue)
 
 
 @dataclass(slots=True)
@@ -173,8 +168,8 @@ class _Part:
             return True
         own = self.is_plain, self.is_stated, self.is_shaped
         others = statement.is_plain, statement.is_stated, statement.is_shaped
-        is_request = self.cue is not None and self.cue.rule == FORGETS
-        if self.sentences and (own != others or statement.begins_anew or is_request):
+        is_apart = statement.begins_anew or _asks_to_forget(self.cue)
+        if self.sentences and (own != others or is_apart):
             return False
         if self.cue is None or statement.cue is None:
             return True
@@ -290,7 +285,7 @@ def _is_persons_own(message: Message) -> bool:
 
 def _statements(message: Message) -> tuple[tuple[Sentence, ...], tuple[Sentence, ...]]:
     spoken = spoken_sentences(strip_pasted(message.text))
-    told = (each for each in spoken if not each.text.endswith(":"))
+    told = (each for each in spoken if not each.text.endswith(":"))  # a label states nothing
     return spoken, tuple(each for each in told if not is_noise(each) or _is_told_to_agent(each))
 
 
@@ -366,10 +361,9 @@ def _of_person(
         parts, rule = shaped, "statement"
     else:
         return
-    is_needed = _needs_question(parts[0]) or _answers(parts[0], question)
-    answered = question if is_needed else None
+    answered = question if is_answer or _needs_question(parts[0]) else None
     for part in parts:
-        is_asked = part is parts[0] and _answers(part, question)
+        is_asked = is_answer and part is parts[0]
         is_reason = part.cue is not None or part.is_shaped or is_asked
         if not is_reason and len(parts) > 1 and part.says_nothing():
             continue
@@ -412,11 +406,13 @@ def _stated(
     whole = state(sentence)
     is_cued = whole.cue is not None and whole.cue.is_plain
     answer = _answer(sentence, question)
-    if answer is not None and not (is_cued and shape_of(sentence) is not Shape.ORDER):
+    is_told = (is_cued and shape_of(sentence) is not Shape.ORDER) or _asks_to_forget(whole.cue)
+    if answer is not None and not is_told:
         rest = state(Sentence.of(sentence.text[len(answer.text) :].lstrip(", ")))
-        said = whole if not rest.is_stated else state(answer)
+        said = state(answer) if rest.is_stated else whole
         yield replace(said, cue=None, is_stated=False)
-        yield from (rest,) if rest.is_stated else ()
+        if rest.is_stated:
+            yield rest
         return
     is_passing = shape_of(sentence) is Shape.PASSING
     if (whole.is_shaped and not is_passing) or is_cued:
@@ -470,11 +466,15 @@ def _statement(
 
 def _needs_question(part: _Part) -> bool:
     first = part.sentences[0]
-    if subject_to_forget(first.straight) is not None:
+    if _asks_to_forget(part.cue):
         return False
     if _ANSWER.match(first.straight) is not None:
         return shape_of(first) not in (Shape.STATEMENT, Shape.ORDER)
     return not part.is_stated and sum(len(each.content) for each in part.sentences) < _FEW_WORDS
+
+
+def _asks_to_forget(cue: Cue | None) -> bool:
+    return cue is not None and cue.asks_to_forget
 
 
 def _answers(part: _Part, question: _Question | None) -> bool:

@@ -115,8 +115,8 @@ _SOURCE = late.pattern(rf"(?i)\b(?:{alternatives('SOURCES')})\b")
 _MOST_CHARACTERS = 4_000
 _MOST_OF_PARAGRAPH = 400
 _FEW_WORDS = 3
-_LAST_WORDS = 80
-"""Characters at the end of a message that may announce the next one."""
+_LAST_CHARACTERS = 80
+"""At the end of a message, which may announce the next one."""
 _TWICE = 2
 _FEW_CLAUSES = 2
 _MOST_OF_COMMENT = 8
@@ -198,6 +198,7 @@ class _Line:
 
     @property
     def is_brief(self) -> bool:
+        """True for a word or two of a reply: `yes, both`."""
         return all(len(each.words) <= _FEW_WORDS and _is_harmless(each) for each in self.sentences)
 
 
@@ -271,30 +272,33 @@ def spoken_sentences(text: str) -> tuple[Sentence, ...]:
 
 def told_behind_talk(sentence: Sentence) -> Sentence | None:
     """A statement of things behind talk that ends in `so:`: `oil went up, so: it's 300 now`."""
-    before, _, told = sentence.straight.partition(": ")
+    before, _, told = sentence.text.partition(": ")
     _, comma, last = before.rpartition(", ")
     if not (told and comma and OPENERS.fullmatch(f"{last},")) or _TEXT_WORK.search(before):
         return None
     said = Sentence.of(told)
-    if _speaks_up(told) or not _is_harmless(Sentence.of(before)):
+    if _speaks_up(said.straight) or not _is_harmless(Sentence.of(before)):
         return None
     return said if shape_of(said) is Shape.STATEMENT else None
 
 
 def _before_question(sentence: Sentence) -> Iterator[Sentence]:
     """Apart what one states of oneself before one asks: `we drive a diesel, which tyres fit?`"""
-    ends = [match.start() for match in _COMMA.finditer(sentence.text) if sentence.is_question]
-    for end in ends:
-        said, asked = Sentence.of(sentence.text[:end]), Sentence.of(sentence.text[end + 2 :])
-        if not asks(asked) or len(asked.words) <= _FEW_WORDS:
-            continue
-        is_sum = any(map(str.isdigit, said.text)) or not NUMBERS.isdisjoint(said.folded)
-        is_told = _is_of_self(said) and shape_of(said) is Shape.STATEMENT and not is_guess(said)
-        if is_told and not is_sum and _RIDDLES.search(asked.straight) is None:
-            yield from (said, asked)
+    ends = _COMMA.finditer(sentence.text) if sentence.is_question else ()
+    parts = ((sentence.text[: end.start()], sentence.text[end.end() :]) for end in ends)
+    told_and_asked = ((Sentence.of(told), Sentence.of(asked)) for told, asked in parts)
+    for told, asked in told_and_asked:
+        if asks(asked) and len(asked.words) > _FEW_WORDS:
+            yield from (told, asked) if _is_told_before(told, asked) else (sentence,)
             return
-        break
     yield sentence
+
+
+def _is_told_before(told: Sentence, asked: Sentence) -> bool:
+    """False for a sum or a riddle: `I have three apples and eat one, how many are left?`"""
+    is_sum = any(map(str.isdigit, told.text)) or not NUMBERS.isdisjoint(told.folded)
+    is_told = _is_of_self(told) and shape_of(told) is Shape.STATEMENT and not is_guess(told)
+    return is_told and not is_sum and _RIDDLES.search(asked.straight) is None
 
 
 def _asks_for_text_work(sentence: Sentence) -> bool:
@@ -384,7 +388,7 @@ def _asks_about_paragraphs(text: str) -> bool:
 
 def announces_text(text: str) -> bool:
     """True for a message whose end says that a text comes next: `here comes the mail, wait`."""
-    return _COMING_NEXT.search(text.rstrip()[-_LAST_WORDS:]) is not None
+    return _COMING_NEXT.search(text.rstrip()[-_LAST_CHARACTERS:]) is not None
 
 
 def _asks_to_do(text: str) -> bool:
@@ -722,7 +726,7 @@ def _labels(before: str) -> list[str]:
 
 MANY_VALUED = words_of("MANY_VALUED")
 _FORGET_REQUEST, _ERASE_REQUEST = pattern_of("FORGET_REQUESTS"), pattern_of("ERASE_REQUESTS")
-CORRECTION, FORGETS = "correction", "forget"
+CORRECTION, _FORGETS = "correction", "forget"
 _MARK_KINDS = {"remember": "fact", "note": "fact", "todo": "task"}
 _MARK = late.pattern(rf"(?i)^\W*({'|'.join((*LASTING_KINDS, *_MARK_KINDS))})\s*:\s*\S")
 KEPT_ANYWHERE = tuple(
@@ -790,6 +794,10 @@ class Cue:
     rule: str
     is_plain: bool
 
+    @property
+    def asks_to_forget(self) -> bool:
+        return self.rule == _FORGETS
+
 
 def find_cue(
     sentence: Sentence,
@@ -822,7 +830,7 @@ def find_cue(
     if subject_to_forget(text) is not None:
         begun = Sentence.of(text.partition(", ")[0])
         is_sure = _FORGET_REQUEST.match(without_openers(text)) is not None
-        return Cue("fact", FORGETS, is_sure and states_plainly(begun, 0, begins=False))
+        return Cue("fact", _FORGETS, is_sure and states_plainly(begun, 0, begins=False))
     is_rule = (tools and not TOOL_DECISIONS.isdisjoint(sentence.pieces)) or _RULE.match(text)
     if shape is Shape.ORDER or (shape is not None and is_rule):
         return Cue("decision", "order", is_shaped)

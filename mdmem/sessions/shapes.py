@@ -423,11 +423,10 @@ class _Spoken:
         is_of_all = self._is("GENERIC", 0) and len(self.words) > verb + 2
         if is_own or is_of_all or self._is_of_named(verb) or self._tells():
             return Shape.STATEMENT
-        is_named = verb == 1 and not self.words[0].endswith("s")  # `gateway runs on a sim`
-        is_of_any = not self._any("SUBJECTS", 0, _MOST_WORDS)  # `pets bring joy`
-        if is_of_any:
-            return Shape.PASSING if is_named else None
-        return Shape.VAGUE
+        if self._any("SUBJECTS", 0, _MOST_WORDS):
+            return Shape.VAGUE
+        # `gateway runs on a sim`, and not `pets bring joy`
+        return Shape.PASSING if verb == 1 and not self.words[0].endswith("s") else None
 
     def in_passing(self) -> Shape | None:
         """The shape of what may be a statement, if it holds a name, a number or a time."""
@@ -474,10 +473,9 @@ class _Spoken:
 
     def is_phrase(self) -> bool:
         is_short = 0 < len(self.words) <= _MOST_OF_PHRASE
-        has_verb = _finite(self._language).search(self._text, 1) is not None
+        is_contracted = self.words[:1] == ["let's"] or any(map(self._holds_verb, self._tokens))
+        has_verb = _finite(self._language).search(self._text, 1) is not None or is_contracted
         is_of_self = self._any("NOMINATIVE", 0, _MOST_WORDS) or self.is_of_self_by_verb()
-        has_verb = has_verb or any(map(self._holds_verb, self._tokens))
-        has_verb = has_verb or self.words[:1] == ["let's"]
         return is_short and not (self.bids() or has_verb or is_of_self)
 
     def bids(self) -> bool:
