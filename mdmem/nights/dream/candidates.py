@@ -33,7 +33,9 @@ from mdmem.text.facts import entries, ids_of, items, minute_of, normalise, split
 from mdmem.text.languages import SAME_KEYS, attribute_named
 from mdmem.workspace import Workspace
 
-_FEWEST = 2
+_FEWEST_WORDS = _MOST_CLAUSES = 2
+_STEM = 4
+"""Letters that the forms of a word share."""
 _KINDS = (FileKind.EVERGREEN, FileKind.PROFILE, FileKind.BOOTSTRAP)
 
 
@@ -297,17 +299,22 @@ class LogEntries:
     def candidates(self) -> Iterator[DreamCandidate]:
         return (entry for entry in self.entries if (entry.kind or "").casefold() in LASTING_KINDS)
 
-    def before(self, request: DreamCandidate) -> Iterator[DreamCandidate]:
-        """Facts of the person's that a request to forget may mean: said before it and not again.
+    def that_may_be_forgotten(self, request: DreamCandidate) -> Iterator[DreamCandidate]:
+        """Facts of the person's with a word of a request: said before it and not again.
 
         Of several things, none: an entry goes as a whole. One word (`the file`) is too little.
         """
-        if len(Sentence.of(subject_to_forget(request.text) or "").content) < _FEWEST:
+        asked = Sentence.of(subject_to_forget(request.text) or "").content
+        if len(asked) < _FEWEST_WORDS:
             return
+        stems = {word[:_STEM] for word in asked}
         for entry in self.entries:
+            folded = entry.text.casefold()
+            if not any(stem in folded for stem in stems):
+                continue
             is_theirs = entry.sender is None and entry.kind not in (None, DECISION)
             is_fact = is_theirs and not Sentence.of(entry.text).is_question
-            is_one = is_fact and len(clauses(entry.text)) <= _FEWEST
+            is_one = is_fact and len(clauses(entry.text)) <= _MOST_CLAUSES
             if is_one and all(each.said < request.said for each in self._by_fact[entry.fact]):
                 yield entry
 

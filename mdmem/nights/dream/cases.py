@@ -370,36 +370,32 @@ def _without_forgotten(
         old, candidate = change.old, change.candidate
         is_request = candidate is not None and subject_to_forget(candidate.text) is not None
         if old is not None and candidate is not None and is_request and id(old) not in current:
-            said = [
-                number
+            said = {
+                number: each.candidate
                 for number, each in enumerate(kept)
                 if each.candidate is not None and old.fact in (each.fact, each.candidate.fact)
-            ]
-            change = _of_log(change, candidate, [kept[number] for number in said], log)
-            for number in said if change.op is DreamOp.DELETE or change.why == FORGOTTEN else ():
-                kept[number] = _forgotten(kept[number])
+            }
+            logged = _logged(change, old, said.values(), log)
+            is_offered = any(kept[number].op is DreamOp.ADD for number in said)
+            if logged is not None or is_offered:
+                for number, entry in said.items():
+                    kept[number] = leave(entry, FORGOTTEN)
+            why = FORGOTTEN if is_offered else change.why
+            change = leave(candidate, why) if logged is None else replace(change, old=logged)
         kept.append(change)
     return kept
 
 
-def _forgotten(change: Suggestion) -> Suggestion:
-    return change if change.candidate is None else leave(change.candidate, FORGOTTEN)
-
-
-def _of_log(
-    request: Suggestion, candidate: DreamCandidate, said: Sequence[Suggestion], log: LogEntries
-) -> Suggestion:
-    """The change of the log that a request to forget makes, where no line of a file is meant."""
-    meant = {entry.fact: entry for entry in log.before(candidate)}
-    facts = {each.candidate.fact for each in said if each.candidate is not None}
-    if not facts and request.old is not None:
-        facts = {request.old.fact}
+def _logged(
+    request: Suggestion, old: CuratedFact, said: Iterable[DreamCandidate], log: LogEntries
+) -> CuratedFact | None:
+    """The one entry of the log that a sure request to forget means, by `said` or as `old`."""
+    facts = {entry.fact for entry in said} or {old.fact}
     is_sure = request.is_sure and request.op is DreamOp.DELETE and len(facts) == 1
-    entry = meant.get(next(iter(facts))) if is_sure else None
-    if entry is not None:
-        return replace(request, old=_as_logged(entry))
-    is_offered = any(each.op is DreamOp.ADD for each in said)
-    return leave(candidate, FORGOTTEN if is_offered else request.why)
+    if not is_sure or request.candidate is None:
+        return None
+    meant = log.that_may_be_forgotten(request.candidate)
+    return next((_as_logged(entry) for entry in meant if entry.fact in facts), None)
 
 
 def _supersedes_safely(candidate: DreamCandidate, old: CuratedFact) -> bool:
@@ -710,7 +706,7 @@ class _Judge:
     def _forget(self, candidate: DreamCandidate, subject: str) -> Suggestion:
         """Take out the line, or the part of one, that a request to forget means."""
         facts = filter(None, (*self._facts, *self._offered))
-        logged = map(_as_logged, self._log.before(candidate))
+        logged = map(_as_logged, self._log.that_may_be_forgotten(candidate))
         meant = list(self._meant(subject, facts)) or list(self._meant(subject, logged))
         if not meant:
             return leave(candidate, FORGETS_NOTHING)
