@@ -284,10 +284,9 @@ def told_behind_talk(sentence: Sentence) -> Sentence | None:
 
 def _before_question(sentence: Sentence) -> Iterator[Sentence]:
     """Apart what one states of oneself before one asks: `we drive a diesel, which tyres fit?`"""
-    ends = _COMMA.finditer(sentence.text) if sentence.is_question else ()
-    parts = ((sentence.text[: end.start()], sentence.text[end.end() :]) for end in ends)
-    told_and_asked = ((Sentence.of(told), Sentence.of(asked)) for told, asked in parts)
-    for told, asked in told_and_asked:
+    text = sentence.text
+    for end in _COMMA.finditer(text) if sentence.is_question else ():
+        told, asked = Sentence.of(text[: end.start()]), Sentence.of(text[end.end() :])
         if asks(asked) and len(asked.words) > _FEW_WORDS:
             yield from (told, asked) if _is_told_before(told, asked) else (sentence,)
             return
@@ -308,8 +307,7 @@ def _asks_for_text_work(sentence: Sentence) -> bool:
 
 def _works_elsewhere(text: str) -> bool:
     """True for work on a text that is not there yet, or in a file: `proofread flyer.md`."""
-    is_of_file = _FILE.search(text) is not None and not _ANNOUNCING.search(text)
-    return _NEW_TEXTS.search(text) is not None or is_of_file
+    return bool(_NEW_TEXTS.search(text) or (_FILE.search(text) and not _ANNOUNCING.search(text)))
 
 
 def _asks_about_something(sentence: Sentence) -> bool:

@@ -164,7 +164,8 @@ def _shape(text: str) -> Shape | None:
     if not _FEWEST_WORDS <= len(spoken.words) <= _MOST_WORDS:
         return None
     if text.endswith("!"):
-        return spoken.statement() if spoken.names_weekday() else None
+        names_weekday = not _WEEKDAYS.isdisjoint(word.removesuffix("s") for word in spoken.words)
+        return spoken.statement() if names_weekday else None
     return spoken.statement() or _of_clause_behind(text) or spoken.in_passing()
 
 
@@ -204,7 +205,7 @@ def bids(sentence: Sentence) -> bool:
 
 def denies(sentence: Sentence) -> bool:
     """True for words that begin with a negation: `not lately`."""
-    return _Spoken(sentence.outside_quotations).denies()
+    return _Spoken(sentence.outside_quotations)._is("NEGATIONS", 0)
 
 
 def asks(sentence: Sentence) -> bool:
@@ -482,9 +483,6 @@ class _Spoken:
         is_task = self._is("TASKS", 0) or self._is("MORE_TASKS", 0) or self._bids_of_thing()
         return is_task or (self._is("MENTAL", 0) and self.words[1:2] == ["to"])
 
-    def denies(self) -> bool:
-        return self._is("NEGATIONS", 0)
-
     def asks(self) -> bool:
         is_word = self._is("ANAPHORA", 0) and not self._is("SECOND_PERSON", 0)
         return len(self.words) > 1 and (is_word or self._is("AUXILIARIES", 0))
@@ -569,9 +567,6 @@ class _Spoken:
             for part in (word, word.partition("'")[0])
         )
         return not _words(self._language, "SECOND_PERSON").isdisjoint(parts)
-
-    def names_weekday(self) -> bool:
-        return not _WEEKDAYS.isdisjoint(word.removesuffix("s") for word in self.words)
 
     def _names_time(self) -> bool:
         named = {word for each in self.words for word in (each, each.removesuffix("s"))}

@@ -141,8 +141,10 @@ PERFECT = (
     r"the (?:first|last|only|best|worst|most|\w+est))\b"
 )
 TO_COME = r"\b(?:will|must|shall|should|going to|have to|has to|needs? to|due|deadline)\b|'ll\b"
-HABITUAL = r"\b(?:always|usually|never|often)\b"
-REPEATED = r"\b(?:every|each|always|usually|never|often|sometimes|if|whenever|when)\b"
+HABITUAL, REPEATED = (
+    r"\b(?:always|usually|never|often)\b",
+    r"\b(?:every|each|always|usually|never|often|sometimes|if|whenever|when)\b",
+)
 
 # Before an ordinal number that ends with a full stop: none in English.
 BEFORE_ORDINALS = ""
